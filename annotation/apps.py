@@ -1,0 +1,6 @@
+from django.apps import AppConfig
+
+
+class AnnotationApp(AppConfig):
+    name = "annotation"
+    label = "annotation"

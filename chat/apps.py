@@ -1,0 +1,6 @@
+from django.apps import AppConfig
+
+
+class ChatApp(AppConfig):
+    name = "chat"
+    label = "chat"

@@ -1,0 +1,6 @@
+from django.apps import AppConfig
+
+
+class MemoryApp(AppConfig):
+    name = "memory"
+    label = "memory"

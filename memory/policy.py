@@ -1,0 +1,240 @@
+"""The interface of a memory system. Plain Python: no Django, no network, no clock, no global chance.
+
+A policy is a frozen dataclass whose fields are its parameters, so `dataclasses.asdict(policy)` is its provenance. Time,
+chance, the encoder and the language model are arguments. To add a system, add one file in `memory/policies/` and one line in
+`memory/registry.py`.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from random import Random
+from typing import Any, ClassVar, Literal, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel
+
+Vector = NDArray[np.float32]
+Kind = Literal["exchange", "summary", "record"]
+Schema = TypeVar("Schema", bound=BaseModel)
+
+
+class Unparsable(Exception):
+    """The model's answer did not fit the schema, twice. `raw` is what it said."""
+
+    def __init__(self, message: str, raw: str = "") -> None:
+        super().__init__(message)
+        self.raw = raw
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """A bot utterance (empty after an outage) and the participant's reply to it; `seq` is the reply's."""
+
+    session: int
+    seq: int
+    bot: str
+    user: str
+    at: datetime
+
+
+@dataclass(frozen=True)
+class Memory:
+    """What a policy may see of a stored memory. `id` is opaque; ties are broken by (session, seq), newest first."""
+
+    id: int
+    kind: Kind
+    session: int
+    seq: int
+    bot: str
+    user: str
+    embed_text: str
+    r1: int
+    r2: int
+    last_recalled: int
+    at: datetime
+    fields: Mapping[str, Any] = field(default_factory=dict)
+    measures: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A memory to be stored. `embed_text` is what its vector is made of. `measures`, `r1`: a summary brings its own."""
+
+    kind: Kind
+    bot: str
+    user: str
+    embed_text: str
+    fields: Mapping[str, Any] = field(default_factory=dict)
+    measures: Mapping[str, float] = field(default_factory=dict)
+    r1: int = 0
+
+
+@dataclass(frozen=True)
+class Store:
+    draft: Draft
+    flags: tuple[str, ...] = ()
+    why: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Update:
+    """Store `draft`, which supersedes the memories `replaces` (fused into it) and `archives` (duplicates that it repeats)."""
+
+    draft: Draft
+    replaces: tuple[int, ...]
+    archives: tuple[int, ...] = ()
+    flags: tuple[str, ...] = ()
+    why: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Discard:
+    """The exchange repeats the memory `of`."""
+
+    of: int
+    why: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Filter:
+    """The exchange holds nothing to remember."""
+
+    reason: str
+    why: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Error:
+    """The write failed; the turn is kept, the queue goes on."""
+
+    reason: str
+    raw: str = ""
+
+
+Outcome = Store | Update | Discard | Filter | Error
+
+
+@dataclass(frozen=True)
+class Query:
+    """`recent`: the last utterances, oldest first, within the study's context window; `last`: the participant's newest."""
+
+    kind: Literal["reply", "opening", "question"]
+    last: str
+    recent: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class When:
+    """`session`: the arm's session number s; `instant`: aware; `zone`: the participant's IANA time zone."""
+
+    session: int
+    instant: datetime
+    zone: str = "UTC"
+
+
+@dataclass(frozen=True)
+class Hit:
+    memory: Memory
+    similarity: float
+    terms: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Recall:
+    """`used` goes into the prompt; `passed_over` was retrieved and left out."""
+
+    used: tuple[Hit, ...] = ()
+    passed_over: tuple[Hit, ...] = ()
+    why: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """One memory's fate at forgetting. `rank`: 1 = strongest; `terms`: every term of the score."""
+
+    memory: Memory
+    kept: bool
+    rank: int
+    score: float
+    terms: Mapping[str, float] = field(default_factory=dict)
+
+
+class Space(Protocol):
+    """One arm's memories, and the encoder that their vectors come from."""
+
+    def embed(self, texts: Sequence[str]) -> Vector:
+        """Unit vectors, shape (len(texts), dimension), float32."""
+        ...
+
+    def nearest(
+        self,
+        query: str | Vector,
+        *,
+        where: Mapping[str, Sequence[str]] | None = None,
+        at_least: float | None = None,
+        limit: int | None = None,
+    ) -> Sequence[Hit]:
+        """Exact cosine search over the arm's active memories, most similar first, ties newest (session, seq) first.
+
+        `where` filters on `kind` or on `fields` (aspect, intent) before ranking; `at_least` is a cosine; memories in the
+        context window (and, where the study says so, of the running session) are never in scope.
+        """
+        ...
+
+    def threshold(self, name: str) -> float:
+        """A calibrated cosine of this encoder: `reply`, `opening`, `amu_candidate`, `amu_recall`."""
+        ...
+
+
+class Ask(Protocol):
+    """The language model, for a policy: one prompt by name and version, a schema that the answer must fit."""
+
+    def __call__(self, prompt: str, schema: type[Schema], **variables: str) -> Schema:
+        """Raises Unparsable after one retry."""
+        ...
+
+
+class MemoryPolicy(ABC):
+    """One memory system. Subclasses are frozen dataclasses."""
+
+    name: ClassVar[str]
+    version: ClassVar[int]
+    measures: ClassVar[tuple[str, ...]] = ()
+    forgets_at: ClassVar[Literal["close", "open"]] = "close"
+
+    def encode(self, exchange: Exchange, space: Space, ask: Ask) -> Outcome:
+        """What one exchange becomes. Default: stored as it is."""
+        text = exchange_text(exchange.bot, exchange.user)
+        return Store(Draft("exchange", exchange.bot, exchange.user, text))
+
+    @abstractmethod
+    def recall(self, query: Query, space: Space, now: When, ask: Ask) -> Recall:
+        """Which memories go into the prompt."""
+
+    def consolidate(
+        self, session: Sequence[Memory], summary: str, space: Space, ask: Ask
+    ) -> Sequence[Draft]:
+        """What one finished session leaves behind besides its writes. Default: nothing."""
+        return ()
+
+    def retain(
+        self, memories: Sequence[Memory], now: When, rng: Random
+    ) -> Sequence[Verdict]:
+        """One verdict per memory. `now.session` is the session that just ended. Default: all kept."""
+        return [
+            Verdict(m, True, i, 1.0)
+            for i, m in enumerate(sorted(memories, key=newest_first), start=1)
+        ]
+
+
+def newest_first(memory: Memory) -> tuple[int, int]:
+    """Sort key that breaks every tie: newest session, then newest seq; a summary (seq 0) comes after its session's turns."""
+    return (-memory.session, -(memory.seq or 10**9))
+
+
+def exchange_text(bot: str, user: str) -> str:
+    """The text form of an exchange that is embedded."""
+    return f"{bot}\n{user}" if bot else user

@@ -1,0 +1,6 @@
+from django.apps import AppConfig
+
+
+class ConsoleApp(AppConfig):
+    name = "studyplatform.console"
+    label = "console"

@@ -1,0 +1,6 @@
+from django.apps import AppConfig
+
+
+class LLMApp(AppConfig):
+    name = "studyplatform.llm"
+    label = "llm"

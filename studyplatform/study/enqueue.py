@@ -1,0 +1,40 @@
+"""All calls into Celery. Rows are the truth; these messages are hints, sent after the commit that made them true."""
+
+import logging
+
+from celery import current_app
+from django.db import transaction
+from kombu.exceptions import OperationalError
+
+log = logging.getLogger(__name__)
+
+# Which queue a stage runs on; the workers that listen to each are in docker-compose.yml and studyplatform/stack.
+QUEUE_OF_STAGE = {
+    "score": "gpu",
+    "summarise": "llm",
+    "fork": "default",
+    "forget": "default",
+    "answer": "llm",
+}
+
+
+def _send(task: str, args: list[object], queue: str) -> None:
+    try:
+        current_app.send_task(
+            f"studyplatform.jobs.{task}", args=args, queue=queue, retry=False
+        )
+    except (
+        OperationalError,
+        OSError,
+    ) as error:  # the row stays due: the sweep sends it again
+        log.warning("could not enqueue %s%r, the sweep will: %s", task, args, error)
+
+
+def encode(arm_id: int) -> None:
+    """Write the arm's open memory writes, in order."""
+    transaction.on_commit(lambda: _send("encode", [arm_id], "default"))
+
+
+def stage(run_id: int, name: str) -> None:
+    """Run one stage."""
+    transaction.on_commit(lambda: _send("run_stage", [run_id], QUEUE_OF_STAGE[name]))

@@ -1,0 +1,10 @@
+"""Addresses. Participants' pages are under /p/<code>/, staff pages under /console/."""
+
+from django.urls import include, path
+
+urlpatterns = [
+    path("accounts/", include("allauth.account.urls")),
+    path("", include("studyplatform.study.urls")),
+    path("", include("chat.urls")),
+    path("console/", include("studyplatform.console.urls")),
+]
