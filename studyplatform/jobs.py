@@ -1,0 +1,1 @@
+"""Every Celery task, top to bottom, in the order in which they run."""
