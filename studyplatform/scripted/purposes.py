@@ -1,0 +1,71 @@
+"""From a chat request to the words of its answer, by the purpose that its tag names."""
+
+import json
+import re
+from typing import Any
+
+from studyplatform.scripted import sentences
+from studyplatform.scripted.scripts import Script, Tag
+
+_QUESTION = re.compile(r"^\s*(?:the )?question\s*:?\s*(.*)$", re.IGNORECASE)
+
+
+def content_of(message: dict[str, Any]) -> str:
+    """A message's text; of a list of parts, the text parts."""
+    content = message.get("content") or ""
+    if isinstance(content, list):
+        return "\n".join(str(part.get("text", "")) for part in content)
+    return str(content)
+
+
+def answer_text(request: dict[str, Any], tag: Tag, script: Script) -> str:
+    """What the model says: the recorded utterance where there is one, else a text fixed by the seed and the request."""
+    recorded = script.recorded(tag)
+    if recorded is not None:
+        return recorded
+    messages = request.get("messages") or []
+    last = next((content_of(m) for m in reversed(messages) if m.get("role") == "user"), "")
+    schema = _schema(request)
+    if schema is not None:
+        return json.dumps(_structured(schema, messages, last, tag, script.settings.seed), ensure_ascii=False)
+    if "summary" in tag.purpose:
+        return sentences.summary(last)
+    if tag.purpose == "opener":
+        return sentences.opener(script.settings.seed, tag.session, script.settings.tokens)
+    return sentences.reply(last, script.settings.seed, script.settings.tokens)
+
+
+def _schema(request: dict[str, Any]) -> dict[str, Any] | None:
+    wanted = request.get("response_format") or {}
+    if wanted.get("type") == "json_schema":
+        schema = wanted.get("json_schema", {}).get("schema", {})
+        return schema if isinstance(schema, dict) else {}
+    return {"type": "object", "properties": {"text": {"type": "string"}}} if wanted.get("type") == "json_object" else None
+
+
+def _structured(schema: dict[str, Any], messages: list[dict[str, Any]], last: str, tag: Tag, seed: int) -> Any:
+    if tag.purpose == "answer":
+        question, passages = read_question(messages)
+        return sentences.fit(schema, last, seed, sentences.answer(question, passages))
+    text = sentences.summary(last) if "summary" in tag.purpose else sentences.reply(last, seed, None)
+    return sentences.fit(schema, last, seed, text)
+
+
+def read_question(messages: list[dict[str, Any]]) -> tuple[str, list[str]]:
+    """(question, the lines that may answer it) of an answering prompt.
+
+    The question is what follows the last line that begins with "Question", else the last line that ends in a question mark.
+    """
+    lines = [line for message in messages for line in content_of(message).splitlines() if line.strip()]
+    marked = [i for i, line in enumerate(lines) if _QUESTION.match(line)]
+    if marked:
+        at = marked[-1]
+        found = _QUESTION.match(lines[at])
+        question = found.group(1) if found else ""
+        if not question.strip() and at + 1 < len(lines):
+            at, question = at + 1, lines[at + 1]
+    else:
+        asking = [i for i, line in enumerate(lines) if line.rstrip().endswith("?")]
+        at = asking[-1] if asking else len(lines) - 1
+        question = lines[at] if lines else ""
+    return question, [line for i, line in enumerate(lines) if i != at]
