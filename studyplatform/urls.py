@@ -2,7 +2,10 @@
 
 from django.urls import include, path
 
+from studyplatform.front import front
+
 urlpatterns = [
+    path("", front, name="front"),
     path("accounts/", include("allauth.account.urls")),
     path("", include("studyplatform.study.urls")),
     path("", include("chat.urls")),
