@@ -14,3 +14,8 @@ def code12() -> str:
 def code4() -> str:
     """Four characters, for the opaque name of a condition within one study."""
     return "".join(secrets.choice(ALPHABET) for _ in range(4))
+
+
+def code8() -> str:
+    """Eight characters, for a study in the address that its participants share."""
+    return "".join(secrets.choice(ALPHABET) for _ in range(8))

@@ -10,9 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 Slug = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,59}$")]
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,59}$")]
-ModelName = Annotated[
-    str, Field(pattern=r"^[a-z0-9_]+/\S+$", description="provider/model")
-]
+ModelName = Annotated[str, Field(pattern=r"^[a-z0-9_]+/\S+$", description="provider/model")]
 Share = Annotated[float, Field(ge=0, le=1)]
 
 
@@ -30,17 +28,15 @@ class StudyTable(Table):
     pay_per_session: float = Field(default=0, ge=0)
     currency: str = "EUR"
     raw_text_for_annotators: bool = False
+    completion_code: str | None = Field(default=None, max_length=80, description="shown on the end page, once everything is stored")
+    demo_model: bool = Field(default=False, description="the pages say that a small demonstration model answers")
 
 
 class ConsentTable(Table):
     version: str = Field(min_length=1, max_length=20)
     text: str = Field(min_length=50)
-    scopes: tuple[
-        Literal["study", "annotators", "release_controlled", "release_open"], ...
-    ] = ("study",)
-    remembered_for: str = Field(
-        min_length=1, description="how long what is remembered is kept, in words"
-    )
+    scopes: tuple[Literal["study", "annotators", "release_controlled", "release_open"], ...] = ("study",)
+    remembered_for: str = Field(min_length=1, description="how long what is remembered is kept, in words")
 
 
 class InstructionsTable(Table):
@@ -65,9 +61,7 @@ class SessionsTable(Table):
     max_minutes: float | None = Field(default=None, gt=0)
     min_turns: int = Field(default=1, ge=1)
     max_turns: int | None = Field(default=None, ge=1)
-    gap_hours: float = Field(
-        default=0, ge=0, description="from the previous close of the same arm"
-    )
+    gap_hours: float = Field(default=0, ge=0, description="from the previous close of the same arm")
     window_hours: float | None = Field(
         default=None,
         gt=0,
@@ -87,28 +81,18 @@ class ChatTable(Table):
     response_model: ModelName
     max_tokens: int = Field(default=400, ge=1, le=8000)
     temperature: float = Field(default=0.7, ge=0, le=2)
-    context_window: int = Field(
-        default=5, ge=1, le=100, description="recent utterances in the prompt"
-    )
-    first_opener: str | None = Field(
-        default=None, description="session 1's opener; none: written by the model"
-    )
+    context_window: int = Field(default=5, ge=1, le=100, description="recent utterances in the prompt")
+    first_opener: str | None = Field(default=None, description="session 1's opener; none: written by the model")
     same_session_recall: bool = True
     write_wait_ms: int = Field(
         default=1500,
         ge=0,
         description="how long recall waits for the writes of earlier turns",
     )
-    first_token_floor_ms: int = Field(
-        default=0, ge=0, description="from the ack; the same in all arms"
-    )
-    pace_chars_per_s: float | None = Field(
-        default=None, gt=0, description="steady reveal; none: as it comes"
-    )
+    first_token_floor_ms: int = Field(default=0, ge=0, description="from the ack; the same in all arms")
+    pace_chars_per_s: float | None = Field(default=None, gt=0, description="steady reveal; none: as it comes")
     max_chars: int = Field(default=8000, ge=100, le=8000)
-    memory_chars: int = Field(
-        default=1200, ge=100, description="cap on recalled text in the prompt"
-    )
+    memory_chars: int = Field(default=1200, ge=100, description="cap on recalled text in the prompt")
     reply_timeout_s: float = Field(default=120, gt=0)
 
 
@@ -116,9 +100,7 @@ class MemoryTable(Table):
     encoder: ModelName
     arousal: str = "ridge_emobank"
     perplexity: str = "local"
-    importance_model: ModelName | None = Field(
-        default=None, description="none: the response model"
-    )
+    importance_model: ModelName | None = Field(default=None, description="none: the response model")
     summary_model: ModelName | None = None
     answer_model: ModelName | None = None
     controller_model: ModelName | None = None
@@ -126,20 +108,23 @@ class MemoryTable(Table):
     about_me_reason: str = ""
 
 
+class AliasTable(Table):
+    name: str = Field(min_length=1, max_length=40)
+    colour: Literal["pine", "ochre", "plum", "slate"]
+    shape: Literal["circle", "square", "triangle", "diamond"]
+
+
 class SharedSessionTable(Table):
+    """The first conversation, where all assistants share it; its alias is nobody else's."""
+
     policy: Name = "naive_rag"
+    alias: AliasTable = AliasTable(name="Kai", colour="slate", shape="circle")
 
 
 class ConditionTable(Table):
     name: Name
     preset: Name
     overrides: dict[str, Any] = {}
-
-
-class AliasTable(Table):
-    name: str = Field(min_length=1, max_length=40)
-    colour: Literal["pine", "ochre", "plum", "slate"]
-    shape: Literal["circle", "square", "triangle", "diamond"]
 
 
 class PromptsTable(Table):
@@ -183,7 +168,7 @@ class StudyConfig(Table):
 # Wording, windows, quotas and consent may be amended after the first consent; conditions and models may not.
 AMENDABLE = frozenset(
     {
-        "study.title", "study.participants", "study.contact", "study.pay_per_session", "consent", "instructions", "device", "framing",
+        "study.title", "study.participants", "study.contact", "study.pay_per_session", "study.completion_code", "consent", "instructions", "device", "framing",
         "sessions.gap_hours", "sessions.window_hours", "sessions.idle_minutes", "sessions.questions_deadline_h",
     }
 )  # fmt: skip

@@ -20,9 +20,7 @@ QUEUE_OF_STAGE = {
 
 def _send(task: str, args: list[object], queue: str) -> None:
     try:
-        current_app.send_task(
-            f"studyplatform.jobs.{task}", args=args, queue=queue, retry=False
-        )
+        current_app.send_task(f"studyplatform.jobs.{task}", args=args, queue=queue, retry=False)
     except (
         OperationalError,
         OSError,

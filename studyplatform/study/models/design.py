@@ -7,24 +7,18 @@ from django.contrib.auth.models import PermissionsMixin
 from django.db import models
 from django.db.models.functions import Now
 
-from studyplatform.study.codes import code4
+from studyplatform.study.codes import code4, code8
 
 
 class UserManager(BaseUserManager["User"]):
-    def create_user(
-        self, email: str, password: str | None = None, **fields: Any
-    ) -> "User":
+    def create_user(self, email: str, password: str | None = None, **fields: Any) -> "User":
         user = self.model(email=self.normalize_email(email).lower(), **fields)
         user.set_password(password)
         user.save(using=self._db)
         return user
 
-    def create_superuser(
-        self, email: str, password: str | None = None, **fields: Any
-    ) -> "User":
-        return self.create_user(
-            email, password, is_staff=True, is_superuser=True, **fields
-        )
+    def create_superuser(self, email: str, password: str | None = None, **fields: Any) -> "User":
+        return self.create_user(email, password, is_staff=True, is_superuser=True, **fields)
 
 
 class User(AbstractBaseUser, PermissionsMixin):
@@ -48,8 +42,10 @@ class User(AbstractBaseUser, PermissionsMixin):
 class Study(models.Model):
     """One study: its frozen design and its state.
 
-    `config` is the parsed study file (read through `studyplatform.study.config.StudyConfig`), `source` the file as it
-    was written, `config_sha256` the hash of its canonical form. `frozen_at` is set at the first real consent.
+    `config` is the parsed study file as it holds now (read through `studyplatform.study.config.StudyConfig`), `source` the
+    file as it was written, `config_sha256` the hash of its canonical form. `frozen_at` is set at the first real consent;
+    from then on only an `Amendment` changes these three, and amendment 0 keeps what was frozen. `code` stands for the
+    study in participants' addresses: a slug may say too much.
     """
 
     class State(models.TextChoices):
@@ -60,6 +56,7 @@ class Study(models.Model):
         CLOSED = "closed"
 
     slug = models.SlugField(max_length=80, unique=True)
+    code = models.CharField(max_length=8, default=code8, unique=True)
     title = models.CharField(max_length=200)
     source = models.TextField()
     config = models.JSONField()
@@ -80,9 +77,7 @@ class Study(models.Model):
 class Condition(models.Model):
     """One level of the comparison. `code` is all that the rest of the system, and a blinded person, sees."""
 
-    study = models.ForeignKey(
-        Study, on_delete=models.CASCADE, related_name="conditions"
-    )
+    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="conditions")
     name = models.CharField(max_length=60)
     preset = models.CharField(max_length=60)
     parameters = models.JSONField(default=dict)
@@ -91,24 +86,19 @@ class Condition(models.Model):
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(
-                fields=["study", "name"], name="one_condition_per_name"
-            ),
-            models.UniqueConstraint(
-                fields=["study", "code"], name="one_condition_per_code"
-            ),
-            models.UniqueConstraint(
-                fields=["study", "order"], name="one_condition_per_order"
-            ),
+            models.UniqueConstraint(fields=["study", "name"], name="one_condition_per_name"),
+            models.UniqueConstraint(fields=["study", "code"], name="one_condition_per_code"),
+            models.UniqueConstraint(fields=["study", "order"], name="one_condition_per_order"),
         ]
 
 
 class Amendment(models.Model):
-    """A numbered change to a frozen study: wording, windows, quotas, consent. Never conditions or models."""
+    """A numbered change to a frozen study: wording, windows, quotas, consent. Never conditions or models.
 
-    study = models.ForeignKey(
-        Study, on_delete=models.CASCADE, related_name="amendments"
-    )
+    Number 0 is no change: it keeps the design as it was frozen, and is stored with the first change.
+    """
+
+    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="amendments")
     number = models.PositiveSmallIntegerField()
     reason = models.TextField()
     reference = models.CharField(max_length=200, blank=True)
@@ -119,11 +109,7 @@ class Amendment(models.Model):
     made_at = models.DateTimeField(db_default=Now())
 
     class Meta:
-        constraints = [
-            models.UniqueConstraint(
-                fields=["study", "number"], name="one_amendment_per_number"
-            )
-        ]
+        constraints = [models.UniqueConstraint(fields=["study", "number"], name="one_amendment_per_number")]
 
 
 class Role(models.Model):
@@ -139,11 +125,7 @@ class Role(models.Model):
     name = models.CharField(max_length=10, choices=Name)
 
     class Meta:
-        constraints = [
-            models.UniqueConstraint(
-                fields=["user", "study", "name"], name="one_role_per_user_and_study"
-            )
-        ]
+        constraints = [models.UniqueConstraint(fields=["user", "study", "name"], name="one_role_per_user_and_study")]
 
 
 class AuditEvent(models.Model):

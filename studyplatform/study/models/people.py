@@ -18,9 +18,7 @@ class Participant(models.Model):
         STOPPED = "stopped"
         WITHDRAWN = "withdrawn"
 
-    study = models.ForeignKey(
-        Study, on_delete=models.CASCADE, related_name="participants"
-    )
+    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="participants")
     code = models.CharField(max_length=12, default=code12, unique=True)
     external_id = models.CharField(max_length=200, null=True, blank=True)
     number = models.PositiveIntegerField(
@@ -32,21 +30,16 @@ class Participant(models.Model):
     state = models.CharField(max_length=9, choices=State, default=State.INVITED)
     simulated = models.BooleanField(default=False)
     pilot = models.BooleanField(default=False)
-    key_version = models.PositiveIntegerField(
-        default=1, help_text="Raised to make earlier links and cookies invalid"
-    )
+    key_version = models.PositiveIntegerField(default=1, help_text="Raised to make earlier links and cookies invalid")
     instructions_version = models.CharField(max_length=20, blank=True)
     instructed_at = models.DateTimeField(null=True, blank=True)
+    left_at = models.DateTimeField(null=True, blank=True)
     created_at = models.DateTimeField(db_default=Now())
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(
-                fields=["study", "external_id"], name="one_participant_per_external_id"
-            ),
-            models.UniqueConstraint(
-                fields=["study", "pilot", "number"], name="one_participant_per_number"
-            ),
+            models.UniqueConstraint(fields=["study", "external_id"], name="one_participant_per_external_id"),
+            models.UniqueConstraint(fields=["study", "pilot", "number"], name="one_participant_per_number"),
         ]
 
     def __str__(self) -> str:
@@ -56,9 +49,7 @@ class Participant(models.Model):
 class Consent(models.Model):
     """The exact text that a person agreed to, by version and hash, and how far it reaches."""
 
-    participant = models.ForeignKey(
-        Participant, on_delete=models.CASCADE, related_name="consents"
-    )
+    participant = models.ForeignKey(Participant, on_delete=models.CASCADE, related_name="consents")
     version = models.CharField(max_length=20)
     text_sha256 = models.CharField(max_length=64)
     scopes = ArrayField(models.CharField(max_length=40), default=list)
@@ -80,15 +71,9 @@ class Arm(models.Model):
     committed write, so that a decision made on an older state of the arm is noticed.
     """
 
-    participant = models.ForeignKey(
-        Participant, on_delete=models.CASCADE, related_name="arms"
-    )
-    condition = models.ForeignKey(
-        Condition, null=True, on_delete=models.PROTECT, related_name="arms"
-    )
-    order = models.PositiveSmallIntegerField(
-        help_text="0 = the shared arm or the first condition met"
-    )
+    participant = models.ForeignKey(Participant, on_delete=models.CASCADE, related_name="arms")
+    condition = models.ForeignKey(Condition, null=True, on_delete=models.PROTECT, related_name="arms")
+    order = models.PositiveSmallIntegerField(help_text="0 = the shared arm or the first condition met")
     alias_name = models.CharField(max_length=40)
     alias_colour = models.CharField(max_length=10)
     alias_shape = models.CharField(max_length=10)

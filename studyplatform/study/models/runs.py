@@ -31,9 +31,7 @@ class StageRun(models.Model):
         FAILED = "failed"
 
     session = models.ForeignKey(Session, on_delete=models.CASCADE, related_name="runs")
-    arm = models.ForeignKey(
-        Arm, null=True, on_delete=models.CASCADE, related_name="runs"
-    )
+    arm = models.ForeignKey(Arm, null=True, on_delete=models.CASCADE, related_name="runs")
     code = models.CharField(max_length=12, default=code12, unique=True)
     stage = models.CharField(max_length=10, choices=Stage)
     state = models.CharField(max_length=8, choices=State, default=State.WAITING)

@@ -26,9 +26,7 @@ class Session(models.Model):
         CLOSED = "closed"
         MISSED = "missed"
 
-    participant = models.ForeignKey(
-        Participant, on_delete=models.CASCADE, related_name="sessions"
-    )
+    participant = models.ForeignKey(Participant, on_delete=models.CASCADE, related_name="sessions")
     arm = models.ForeignKey(Arm, on_delete=models.CASCADE, related_name="sessions")
     code = models.CharField(max_length=12, default=code12, unique=True)
     number = models.PositiveSmallIntegerField()
@@ -36,9 +34,7 @@ class Session(models.Model):
     state = models.CharField(max_length=9, choices=State, default=State.LOCKED)
     opens_at = models.DateTimeField(null=True, blank=True)
     closes_at = models.DateTimeField(null=True, blank=True)
-    ready_at = models.DateTimeField(
-        null=True, blank=True, help_text="The arm's earlier forgetting is done"
-    )
+    ready_at = models.DateTimeField(null=True, blank=True, help_text="The arm's earlier forgetting is done")
     started_at = models.DateTimeField(null=True, blank=True)
     last_activity_at = models.DateTimeField(null=True, blank=True)
     paused_at = models.DateTimeField(null=True, blank=True)
@@ -52,12 +48,8 @@ class Session(models.Model):
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(
-                fields=["arm", "number"], name="one_session_per_arm_and_number"
-            ),
-            models.UniqueConstraint(
-                fields=["participant", "position"], name="one_session_per_position"
-            ),
+            models.UniqueConstraint(fields=["arm", "number"], name="one_session_per_arm_and_number"),
+            models.UniqueConstraint(fields=["participant", "position"], name="one_session_per_position"),
             models.UniqueConstraint(
                 fields=["participant"],
                 condition=Q(state="chatting"),
@@ -72,9 +64,7 @@ class Session(models.Model):
 class QAPair(models.Model):
     """A question about a session with the answer that its participant accepts, tied to the turns that hold it."""
 
-    session = models.ForeignKey(
-        Session, on_delete=models.CASCADE, related_name="qa_pairs"
-    )
+    session = models.ForeignKey(Session, on_delete=models.CASCADE, related_name="qa_pairs")
     number = models.PositiveSmallIntegerField(help_text="1 = first")
     question = models.TextField()
     answer = models.TextField()
@@ -87,8 +77,4 @@ class QAPair(models.Model):
     revised_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
-        constraints = [
-            models.UniqueConstraint(
-                fields=["session", "number"], name="one_pair_per_number"
-            )
-        ]
+        constraints = [models.UniqueConstraint(fields=["session", "number"], name="one_pair_per_number")]

@@ -1,0 +1,36 @@
+"""Sessions that are over time: a maximum or a window reached, a person gone, questions past their deadline."""
+
+from datetime import datetime, timedelta
+
+from studyplatform.study import sessions
+from studyplatform.study.models import Session
+from studyplatform.study.studies import config_of
+
+State = Session.State
+
+
+def end(now: datetime) -> None:
+    """End chats over their maximum or window, pause chats that stand idle, close questions past their deadline."""
+    running = Session.objects.filter(state__in=[State.CHATTING, State.QUESTIONS], participant__simulated=False)
+    for session in running.select_related("participant__study").iterator():
+        if session.state == State.CHATTING:
+            _end_chat(session, now)
+        else:
+            _close_questions(session, now)
+
+
+def _end_chat(session: Session, now: datetime) -> None:
+    rules = config_of(session.participant.study).sessions
+    must = sessions.may_finish(rules, session, now, pending=False, simulated=False).must
+    if must:
+        sessions.end_chat(session.pk, must)
+        return
+    idle_since = session.last_activity_at or session.started_at
+    if idle_since and session.paused_at is None and now - idle_since >= timedelta(minutes=rules.idle_minutes):
+        sessions.pause(session.pk, "idle")
+
+
+def _close_questions(session: Session, now: datetime) -> None:
+    deadline = timedelta(hours=config_of(session.participant.study).sessions.questions_deadline_h)
+    if session.chat_ended_at and now >= session.chat_ended_at + deadline:
+        sessions.close(session.pk)

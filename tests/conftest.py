@@ -1,0 +1,17 @@
+"""What every test may ask for: the cast (see `tests.cast`), each over its own fresh study."""
+
+import pytest
+
+from tests.cast import Cast, stage_cast
+
+
+@pytest.fixture
+def two(db: None) -> Cast:
+    """A running study with two conditions, a shared first session and everybody in it."""
+    return stage_cast("two")
+
+
+@pytest.fixture
+def four(db: None) -> Cast:
+    """A running study with the four memory systems."""
+    return stage_cast("four")
