@@ -1,0 +1,210 @@
+"""Up, down and status: what `manage.py stack` and `manage.py demo` do."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from studyplatform.env import ROOT, stack_dir
+from studyplatform.stack import postgres
+from studyplatform.stack.faults import StackFault
+from studyplatform.stack.places import Places, read_json, tail, write_private
+from studyplatform.stack.plan import Plan, Wanted
+from studyplatform.stack.processes import Record
+from studyplatform.stack.supervisor import AlreadyRunning, Say, Supervisor, hold, stop_orphans
+
+START_TIMEOUT_S = 300
+
+
+def places() -> Places:
+    return Places(stack_dir())
+
+
+def supervise(wanted: Wanted, say: Say, on_tick: Callable[[Supervisor], None] = lambda _: None) -> None:
+    """Be the supervisor until asked to stop. If another one runs here, have it start what is wanted and return.
+
+    Raises:
+        StackFault: something that the rest needs does not come up.
+    """
+    here = places()
+    here.make()
+    try:
+        with Supervisor(here, say) as supervisor:
+            _take_on(supervisor, wanted)
+            signal.signal(signal.SIGUSR1, lambda *_: _widen(supervisor))
+            supervisor.run(until=lambda: on_tick(supervisor) is not None)
+            say("Stopping.")
+        say("Everything is stopped.")
+    except AlreadyRunning:
+        _ask_running(here, wanted)
+        wait_until_up(here, wanted, say)
+
+
+def _take_on(supervisor: Supervisor, wanted: Wanted) -> None:
+    here = supervisor.places
+    if "postgres" in wanted.groups and postgres.stop_owner(postgres.locate(here)):
+        supervisor.say("Postgres still ran without a supervisor: stopped it.")
+    plan = Plan(here, wanted)
+    for line in plan.moved:
+        supervisor.say(line)
+    plan.write()
+    supervisor.add(plan.services())
+
+
+def start_detached(wanted: Wanted, say: Say) -> None:
+    """Start a supervisor in the background, unless one runs, and wait until everything wanted is ready.
+
+    Raises:
+        StackFault
+    """
+    here = places()
+    here.make()
+    if supervisor_of(here):
+        _ask_running(here, wanted)
+        wait_until_up(here, wanted, say)
+        return
+    log = here.log / "supervisor.log"
+    log.touch(mode=0o600)
+    said_before = log.stat().st_size
+    with log.open("ab") as output:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "studyplatform.stack", "supervise", json.dumps(asdict(wanted))],
+            cwd=ROOT,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+    wait_until_up(here, wanted, say, process)
+    for line in tail(log, log.stat().st_size - said_before).splitlines():
+        say(line)
+
+
+def wait_until_up(here: Places, wanted: Wanted, say: Say, process: "subprocess.Popen[bytes] | None" = None) -> None:
+    """Wait for the supervisor's services.
+
+    Raises:
+        StackFault: it gave up, or took longer than five minutes.
+    """
+    deadline = time.monotonic() + START_TIMEOUT_S
+    while time.monotonic() < deadline:
+        if process is not None and process.poll() is not None:
+            last = tail(here.log / "supervisor.log").strip().splitlines()
+            raise StackFault(last[-1] if last else "The supervisor ended at once: see its log.")
+        services = status(here)["services"]
+        waited = [s for s in services.values() if s["state"] not in ("ready", "done")]
+        if services and supervisor_of(here) and _covers(services, wanted):
+            failed = [s["message"] for s in waited if s["message"]]
+            if failed:
+                raise StackFault(failed[0])
+            if not waited:
+                return
+        time.sleep(0.1)
+    raise StackFault(f"The stack did not come up in {START_TIMEOUT_S} s: `manage.py stack status` says what is missing.")
+
+
+def _covers(services: dict[str, Any], wanted: Wanted) -> bool:
+    first = {"postgres": "postgres", "redis": "valkey", "llm": "encoder", "web": "web", "workers": "beat"}
+    return all(first[group] in services for group in wanted.groups)
+
+
+def _ask_running(here: Places, wanted: Wanted) -> None:
+    """Have the running supervisor take on what it does not run yet."""
+    supervisor = supervisor_of(here)
+    if supervisor and not _covers(status(here)["services"], wanted):
+        write_private(here.run / "wanted.json", json.dumps(asdict(wanted)))
+        os.kill(supervisor.pid, signal.SIGUSR1)
+
+
+def _widen(supervisor: Supervisor) -> None:
+    document = read_json(supervisor.places.run / "wanted.json") or {}
+    asked = Wanted(**{**document, "groups": tuple(document.get("groups", ()))})
+    running = supervisor.children
+    first = {"postgres": "postgres", "redis": "valkey", "llm": "encoder", "web": "web", "workers": "beat"}
+    missing = tuple(group for group in asked.groups if first[group] not in running)
+    _take_on(supervisor, Wanted(missing, asked.migrate and "migrate" not in running, asked.demo, asked.web_port))
+
+
+def supervisor_of(here: Places) -> Record | None:
+    """The running supervisor of this folder; a record of a dead one counts for nothing."""
+    record = Record.read(here.run / "supervisor.json")
+    return record if record and record.runs else None
+
+
+def stop_running(say: Say) -> None:
+    """Stop the supervisor and with it everything; without one, stop what it left behind."""
+    here = places()
+    record = supervisor_of(here)
+    if record:
+        os.kill(record.pid, signal.SIGTERM)
+        deadline = time.monotonic() + 60
+        while record.runs and time.monotonic() < deadline:
+            time.sleep(0.05)
+        if record.runs:
+            raise StackFault(
+                f"The supervisor (process {record.pid}) does not stop: end it with `kill -9 {record.pid}`, then run `down` again."
+            )
+        say("Everything is stopped.")
+        return
+    if not here.run.exists():
+        say("Nothing runs here.")
+        return
+    left = _stop_left_over(here)
+    say(f"Stopped what a killed supervisor had left: {', '.join(left)}." if left else "Nothing runs here.")
+
+
+def _stop_left_over(here: Places) -> list[str]:
+    lock = hold(here.run / "lock")
+    try:
+        return stop_orphans(here)
+    finally:
+        os.close(lock)
+
+
+def status(here: Places | None = None) -> dict[str, Any]:
+    """`{running, state_dir, supervisor, services: {name: {title, state, pid, port, restarts, message, log}}}`.
+
+    What the supervisor wrote, corrected by what really runs.
+    """
+    here = here or places()
+    supervisor = supervisor_of(here)
+    written = (read_json(here.status_file) or {}).get("services", {})
+    services = {}
+    for name, service in written.items():
+        record = Record.read(here.run / f"{name}.child.json")
+        services[name] = {**service, "state": _real_state(service["state"], bool(supervisor), bool(record and record.runs))}
+    ok = bool(supervisor) and all(s["state"] in ("ready", "done") for s in services.values())
+    return {"running": ok, "state_dir": str(here.root), "supervisor": supervisor.pid if supervisor else None, "services": services}
+
+
+def _real_state(written: str, supervised: bool, runs: bool) -> str:
+    if supervised:
+        return "restarting" if written == "ready" and not runs else written
+    return "left over" if runs else "stopped"
+
+
+def status_lines(document: dict[str, Any]) -> list[str]:
+    """One line per service."""
+    if not document["services"]:
+        return [f"Nothing has run in {document['state_dir']} yet: `manage.py stack up` starts it."]
+    lines = [_line(service) for service in document["services"].values()]
+    if document["supervisor"] is None:
+        lines.append("No supervisor runs: `manage.py stack up` starts the stack, `down` ends what is left over.")
+    return lines
+
+
+def _line(service: dict[str, Any]) -> str:
+    where = f"127.0.0.1:{service['port']}" if service["port"] else ""
+    note = service["message"] if service["state"] not in ("ready", "done", "stopped") else ""
+    return f"  {service['title']:<18}{service['state']:<14}{where:<18}{note}".rstrip()
+
+
+def home_of_postgres(here: Places) -> Path:
+    """The `bin` folder of the running installation: `pg_dump` and the others for backups."""
+    return postgres.locate(here).binaries
