@@ -1,8 +1,14 @@
 """What every test may ask for: the cast (see `tests.cast`), each over its own fresh study."""
 
 import pytest
+from django.conf import settings
 
 from tests.cast import Cast, stage_cast
+
+
+def pytest_configure() -> None:
+    """A quick password hash: everybody of the cast would else cost a third of a second."""
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 
 
 @pytest.fixture

@@ -62,7 +62,8 @@ def test_nothing_happens_by_signal():
 
 @pytest.mark.parametrize("package", source.PRODUCT)
 def test_every_module_says_what_it_is_for(package):
-    silent = [source.name(p) for p in source.modules((package,)) if p.read_text("utf-8").strip() and not ast.get_docstring(source.tree(p))]
+    speaking = [p for p in source.modules((package,)) if p.name != "apps.py" and p.read_text("utf-8").strip()]
+    silent = [source.name(p) for p in speaking if not ast.get_docstring(source.tree(p))]
     assert silent == []
 
 
