@@ -8,12 +8,8 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
-ClientId = Annotated[
-    str, Field(min_length=8, max_length=64, pattern=r"^[A-Za-z0-9_-]+$")
-]
-RefusedCode = Literal[
-    "busy", "empty", "too_long", "closed", "paused", "not_yet", "bad_frame"
-]
+ClientId = Annotated[str, Field(min_length=8, max_length=64, pattern=r"^[A-Za-z0-9_-]+$")]
+RefusedCode = Literal["busy", "empty", "too_long", "closed", "paused", "not_yet", "bad_frame"]
 FailedCode = Literal["no_answer"]
 
 
@@ -54,12 +50,8 @@ class Ping(Frame):
     type: Literal["ping"] = "ping"
 
 
-FromBrowser = Annotated[
-    Hello | Say | Retry | Finish | Ping, Field(discriminator="type")
-]
-from_browser: TypeAdapter[Hello | Say | Retry | Finish | Ping] = TypeAdapter(
-    FromBrowser
-)
+FromBrowser = Annotated[Hello | Say | Retry | Finish | Ping, Field(discriminator="type")]
+from_browser: TypeAdapter[Hello | Say | Retry | Finish | Ping] = TypeAdapter(FromBrowser)
 
 
 class State(Frame):
@@ -150,6 +142,4 @@ class Pong(Frame):
     type: Literal["pong"] = "pong"
 
 
-ToBrowser = (
-    Welcome | Ack | TurnFrame | Token | Reply | State | Refused | Failed | Ended | Pong
-)
+ToBrowser = Welcome | Ack | TurnFrame | Token | Reply | State | Refused | Failed | Ended | Pong

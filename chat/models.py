@@ -1,4 +1,4 @@
-"""The turns of a session."""
+"""The turns of a session, and who was connected when."""
 
 from django.db import models
 from django.db.models import Q
@@ -30,9 +30,7 @@ class Turn(models.Model):
     seq = models.PositiveIntegerField(null=True)
     role = models.CharField(max_length=4, choices=Role)
     client_id = models.CharField(max_length=64, null=True)
-    reply_to = models.PositiveIntegerField(
-        null=True, help_text="seq of the participant's turn; null for the opener"
-    )
+    reply_to = models.PositiveIntegerField(null=True, help_text="seq of the participant's turn; null for the opener")
     text = models.TextField(blank=True)
     partial = models.TextField(blank=True)
     state = models.CharField(max_length=7, choices=State, default=State.DONE)
@@ -46,19 +44,13 @@ class Turn(models.Model):
     recall_ms = models.FloatField(null=True)
     first_token_ms = models.FloatField(null=True)
     total_ms = models.FloatField(null=True)
-    over_floor = models.BooleanField(
-        default=False, help_text="The first token came later than the study's floor"
-    )
-    unseen_writes = models.PositiveIntegerField(
-        default=0, help_text="Earlier writes that recall did not wait for"
-    )
+    over_floor = models.BooleanField(default=False, help_text="The first token came later than the study's floor")
+    unseen_writes = models.PositiveIntegerField(default=0, help_text="Earlier writes that recall did not wait for")
 
     class Meta:
         constraints = [
             models.UniqueConstraint(fields=["session", "seq"], name="one_turn_per_seq"),
-            models.UniqueConstraint(
-                fields=["session", "client_id"], name="one_turn_per_client_id"
-            ),
+            models.UniqueConstraint(fields=["session", "client_id"], name="one_turn_per_client_id"),
             models.UniqueConstraint(
                 fields=["session", "reply_to"],
                 condition=Q(role="bot"),
@@ -75,8 +67,23 @@ class Turn(models.Model):
                 name="done_has_seq",
             ),
         ]
-        indexes = [
-            models.Index(
-                fields=["lease_until"], condition=Q(state="pending"), name="replies_due"
-            )
-        ]
+        indexes = [models.Index(fields=["lease_until"], condition=Q(state="pending"), name="replies_due")]
+
+
+class Connection(models.Model):
+    """One websocket, from its opening to its end: who was there when, by which process, and why it ended.
+
+    `process` is the name under which the other processes reach the one that holds the socket. `seen_at` is renewed by it;
+    a row that it no longer renews belongs to a process that died, and is closed by the sweep.
+    """
+
+    session = models.ForeignKey(Session, on_delete=models.CASCADE, related_name="connections")
+    process = models.CharField(max_length=80)
+    opened_at = models.DateTimeField(db_default=Now())
+    seen_at = models.DateTimeField(db_default=Now())
+    closed_at = models.DateTimeField(null=True, blank=True)
+    code = models.PositiveIntegerField(null=True, help_text="of the websocket's close")
+    reason = models.CharField(max_length=40, blank=True)
+
+    class Meta:
+        indexes = [models.Index(fields=["session"], condition=Q(closed_at__isnull=True), name="connections_open")]

@@ -11,8 +11,9 @@ _http = get_asgi_application()
 from channels.routing import ProtocolTypeRouter, URLRouter
 from channels.security.websocket import AllowedHostsOriginValidator
 
+from chat.lifespan import lifespan
 from chat.routing import websocket_urls
 
 application = ProtocolTypeRouter(
-    {"http": _http, "websocket": AllowedHostsOriginValidator(URLRouter(websocket_urls))}
+    {"http": _http, "websocket": AllowedHostsOriginValidator(URLRouter(websocket_urls)), "lifespan": lifespan}
 )

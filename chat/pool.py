@@ -1,0 +1,123 @@
+"""Asynchronous connections to the database for the chat's hot path, one small pool per event loop.
+
+Statements run in autocommit: one statement is one transaction and one round trip. A connection that the server has closed is
+found out by using it, so whatever runs here must be safe to run again (every statement of `chat.store` is).
+"""
+
+import asyncio
+import os
+import secrets
+import socket
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, TypeVar
+
+from django.conf import settings
+from django.db import connection
+from psycopg import AsyncConnection, InterfaceError, OperationalError
+from psycopg.conninfo import make_conninfo
+from psycopg.rows import class_row
+from psycopg_pool import AsyncConnectionPool
+
+T = TypeVar("T")
+Statement = tuple[str, Mapping[str, Any] | Sequence[Any]]
+
+# Under this name a process owns replies, holds sockets, and is reached by the others.
+PROCESS = f"{socket.gethostname()[:40]}.{os.getpid()}.{secrets.token_hex(4)}"
+
+_pools: dict[int, AsyncConnectionPool[AsyncConnection[Any]]] = {}
+
+
+def _conninfo() -> str:
+    """Django's own database, also the one that the tests put in its place."""
+    wanted = connection.settings_dict
+    parts = {
+        "dbname": wanted["NAME"],
+        "user": wanted["USER"],
+        "password": wanted["PASSWORD"],
+        "host": wanted["HOST"],
+        "port": wanted["PORT"],
+    }
+    return make_conninfo("", **{k: v for k, v in parts.items() if v})
+
+
+async def _pool() -> AsyncConnectionPool[AsyncConnection[Any]]:
+    loop = id(asyncio.get_running_loop())
+    if loop not in _pools:
+        pool = AsyncConnectionPool(
+            _conninfo(),
+            min_size=1,
+            max_size=settings.ENV.DB_POOL_SIZE,
+            timeout=30,
+            kwargs={"autocommit": True, "prepare_threshold": 1},
+            open=False,
+        )
+        _pools[loop] = pool
+        await pool.open()
+    return _pools[loop]
+
+
+async def close() -> None:
+    """Close the running loop's pool."""
+    pool = _pools.pop(id(asyncio.get_running_loop()), None)
+    if pool:
+        await pool.close()
+
+
+async def _again(act: Callable[[AsyncConnection[Any]], Awaitable[T]]) -> T:
+    """Run `act` with a connection; once more for each connection of the pool that turns out to be dead."""
+    pool = await _pool()
+    for tries_left in range(settings.ENV.DB_POOL_SIZE + 1, -1, -1):
+        async with pool.connection() as held:
+            try:
+                return await act(held)
+            except (OperationalError, InterfaceError):
+                if not (held.closed or held.broken) or not tries_left:
+                    raise
+    raise AssertionError("the last try returns or raises")
+
+
+async def one(shape: type[T], sql: str, values: Mapping[str, Any]) -> T | None:
+    """The first row as `shape`, whose fields are the columns; None without a row."""
+
+    async def act(held: AsyncConnection[Any]) -> T | None:
+        async with held.cursor(row_factory=class_row(shape)) as cursor:
+            await cursor.execute(sql, values)
+            return await cursor.fetchone()
+
+    return await _again(act)
+
+
+async def many(shape: type[T], sql: str, values: Mapping[str, Any]) -> list[T]:
+    """All rows as `shape`."""
+
+    async def act(held: AsyncConnection[Any]) -> list[T]:
+        async with held.cursor(row_factory=class_row(shape)) as cursor:
+            await cursor.execute(sql, values)
+            return await cursor.fetchall()
+
+    return await _again(act)
+
+
+async def run(sql: str, values: Mapping[str, Any]) -> int:
+    """Execute; the number of rows that changed."""
+
+    async def act(held: AsyncConnection[Any]) -> int:
+        return (await held.execute(sql, values)).rowcount
+
+    return await _again(act)
+
+
+async def one_then(shape: type[T], sql: str, values: Mapping[str, Any], then: Sequence[Statement]) -> T | None:
+    """`one`, and in the same transaction `then`, only if there was a row."""
+
+    async def act(held: AsyncConnection[Any]) -> T | None:
+        async with held.transaction(), held.cursor(row_factory=class_row(shape)) as cursor:
+            await cursor.execute(sql, values)
+            row = await cursor.fetchone()
+            if row is not None:
+                async with held.pipeline():
+                    for statement, parameters in then:
+                        await held.execute(statement, parameters)
+            return row
+
+    return await _again(act)
