@@ -46,12 +46,8 @@ class Memory(models.Model):
     encoder = models.CharField(max_length=80)
     r1 = models.IntegerField(default=0)
     r2 = models.IntegerField(default=0)
-    last_recalled = models.PositiveSmallIntegerField(
-        help_text="session number of the last use; at first, of the source"
-    )
-    fields = models.JSONField(
-        default=dict, help_text="aspect, intent, entities, … of a structured record"
-    )
+    last_recalled = models.PositiveSmallIntegerField(help_text="session number of the last use; at first, of the source")
+    fields = models.JSONField(default=dict, help_text="aspect, intent, entities, … of a structured record")
     measures = models.JSONField(default=dict, help_text="a summary's own measures")
     status = models.CharField(max_length=10, choices=Status, default=Status.ACTIVE)
     superseded_by = models.ForeignKey(
@@ -97,30 +93,23 @@ class MemoryWrite(models.Model):
         ERROR = "error"
 
     arm = models.ForeignKey(Arm, on_delete=models.CASCADE, related_name="writes")
-    session = models.ForeignKey(
-        Session, on_delete=models.CASCADE, related_name="writes"
-    )
+    session = models.ForeignKey(Session, on_delete=models.CASCADE, related_name="writes")
     seq = models.PositiveIntegerField(help_text="of the participant's turn")
     state = models.CharField(max_length=4, choices=State, default=State.OPEN)
     outcome = models.CharField(max_length=7, choices=Outcome, blank=True)
     flags = ArrayField(models.CharField(max_length=30), default=list)
     reason = models.TextField(blank=True)
-    raw = models.TextField(
-        blank=True, help_text="what the model said, where it could not be read"
-    )
+    raw = models.TextField(blank=True, help_text="what the model said, where it could not be read")
     owner = models.CharField(max_length=80, blank=True)
     attempt = models.PositiveIntegerField(default=0)
+    failures = models.PositiveIntegerField(default=0)
     lease_until = models.DateTimeField(null=True, blank=True)
     due_at = models.DateTimeField(db_default=Now())
     created_at = models.DateTimeField(db_default=Now())
     done_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
-        constraints = [
-            models.UniqueConstraint(
-                fields=["arm", "session", "seq"], name="one_write_per_exchange"
-            )
-        ]
+        constraints = [models.UniqueConstraint(fields=["arm", "session", "seq"], name="one_write_per_exchange")]
         indexes = [
             models.Index(
                 fields=["arm", "session", "seq"],
@@ -149,13 +138,9 @@ class MemoryEvent(models.Model):
         DELETED = "deleted"
 
     arm = models.ForeignKey(Arm, on_delete=models.CASCADE, related_name="memory_events")
-    memory = models.ForeignKey(
-        Memory, null=True, on_delete=models.CASCADE, related_name="events"
-    )
+    memory = models.ForeignKey(Memory, null=True, on_delete=models.CASCADE, related_name="events")
     session_number = models.PositiveSmallIntegerField()
-    seq = models.PositiveIntegerField(
-        help_text="of the turn that caused it; 0: the session's close"
-    )
+    seq = models.PositiveIntegerField(help_text="of the turn that caused it; 0: the session's close")
     what = models.CharField(max_length=11, choices=What)
     why = models.JSONField(
         default=dict,
@@ -165,19 +150,13 @@ class MemoryEvent(models.Model):
     at = models.DateTimeField(db_default=Now())
 
     class Meta:
-        indexes = [
-            models.Index(
-                fields=["arm", "session_number", "seq"], name="events_in_order"
-            )
-        ]
+        indexes = [models.Index(fields=["arm", "session_number", "seq"], name="events_in_order")]
 
 
 class Measurement(models.Model):
     """One number about one exchange, stored once per exchange, whatever arms share it."""
 
-    session = models.ForeignKey(
-        Session, on_delete=models.CASCADE, related_name="measurements"
-    )
+    session = models.ForeignKey(Session, on_delete=models.CASCADE, related_name="measurements")
     seq = models.PositiveIntegerField()
     name = models.CharField(max_length=30)
     value = models.FloatField()
@@ -202,19 +181,13 @@ class Summary(models.Model):
     """
 
     arm = models.ForeignKey(Arm, on_delete=models.CASCADE, related_name="summaries")
-    session = models.ForeignKey(
-        Session, on_delete=models.CASCADE, related_name="summaries"
-    )
+    session = models.ForeignKey(Session, on_delete=models.CASCADE, related_name="summaries")
     text = models.TextField()
     key_summary = models.TextField()
     made_at = models.DateTimeField(db_default=Now())
 
     class Meta:
-        constraints = [
-            models.UniqueConstraint(
-                fields=["arm", "session"], name="one_summary_per_session"
-            )
-        ]
+        constraints = [models.UniqueConstraint(fields=["arm", "session"], name="one_summary_per_session")]
 
 
 class QAAnswer(models.Model):
@@ -222,23 +195,15 @@ class QAAnswer(models.Model):
 
     pair = models.ForeignKey(QAPair, on_delete=models.CASCADE, related_name="answers")
     arm = models.ForeignKey(Arm, on_delete=models.CASCADE, related_name="answers")
-    after_session = models.PositiveSmallIntegerField(
-        help_text="the arm's session number after which it was asked"
-    )
+    after_session = models.PositiveSmallIntegerField(help_text="the arm's session number after which it was asked")
     answer = models.TextField(blank=True)
     abstained = models.BooleanField(default=False)
     nothing_recalled = models.BooleanField(default=False)
     used = ArrayField(models.BigIntegerField(), default=list)
     passed_over = ArrayField(models.BigIntegerField(), default=list)
-    similarities = ArrayField(
-        models.FloatField(), default=list, help_text="of used, then of passed_over"
-    )
+    similarities = ArrayField(models.FloatField(), default=list, help_text="of used, then of passed_over")
     failed = models.CharField(max_length=200, blank=True)
     asked_at = models.DateTimeField(db_default=Now())
 
     class Meta:
-        constraints = [
-            models.UniqueConstraint(
-                fields=["pair", "arm", "after_session"], name="one_answer_per_asking"
-            )
-        ]
+        constraints = [models.UniqueConstraint(fields=["pair", "arm", "after_session"], name="one_answer_per_asking")]

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from random import Random
-from typing import Any, ClassVar, Literal, Protocol, TypeVar
+from typing import Any, ClassVar, Literal, Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,9 @@ from pydantic import BaseModel
 Vector = NDArray[np.float32]
 Kind = Literal["exchange", "summary", "record"]
 Schema = TypeVar("Schema", bound=BaseModel)
+
+# What a later session's opener is looked up with, in every arm: nothing has been said yet.
+OPENING_QUERY = "Something important that happened in this person's life."
 
 
 class Unparsable(Exception):
@@ -152,6 +155,14 @@ class Recall:
 
 
 @dataclass(frozen=True)
+class Scale:
+    """Where a scorer's values are cut off (`cap`) and what brings them to a common size (`divisor`); both belong to the scorer."""
+
+    cap: float
+    divisor: float
+
+
+@dataclass(frozen=True)
 class Verdict:
     """One memory's fate at forgetting. `rank`: 1 = strongest; `terms`: every term of the score."""
 
@@ -164,6 +175,11 @@ class Verdict:
 
 class Space(Protocol):
     """One arm's memories, and the encoder that their vectors come from."""
+
+    @property
+    def encoder_name(self) -> str:
+        """`provider/model`."""
+        ...
 
     def embed(self, texts: Sequence[str]) -> Vector:
         """Unit vectors, shape (len(texts), dimension), float32."""
@@ -185,7 +201,7 @@ class Space(Protocol):
         ...
 
     def threshold(self, name: str) -> float:
-        """A calibrated cosine of this encoder: `reply`, `opening`, `amu_candidate`, `amu_recall`."""
+        """A calibrated cosine of this encoder, by name (`memory.encoders.THRESHOLDS`)."""
         ...
 
 
@@ -205,6 +221,10 @@ class MemoryPolicy(ABC):
     measures: ClassVar[tuple[str, ...]] = ()
     forgets_at: ClassVar[Literal["close", "open"]] = "close"
 
+    def calibrated(self, scales: Mapping[str, Scale]) -> Self:
+        """This policy with the constants of the scorers that a study uses, by measure. Default: it has none."""
+        return self
+
     def encode(self, exchange: Exchange, space: Space, ask: Ask) -> Outcome:
         """What one exchange becomes. Default: stored as it is."""
         text = exchange_text(exchange.bot, exchange.user)
@@ -214,20 +234,13 @@ class MemoryPolicy(ABC):
     def recall(self, query: Query, space: Space, now: When, ask: Ask) -> Recall:
         """Which memories go into the prompt."""
 
-    def consolidate(
-        self, session: Sequence[Memory], summary: str, space: Space, ask: Ask
-    ) -> Sequence[Draft]:
+    def consolidate(self, session: Sequence[Memory], summary: str, space: Space, ask: Ask) -> Sequence[Draft]:
         """What one finished session leaves behind besides its writes. Default: nothing."""
         return ()
 
-    def retain(
-        self, memories: Sequence[Memory], now: When, rng: Random
-    ) -> Sequence[Verdict]:
+    def retain(self, memories: Sequence[Memory], now: When, rng: Random) -> Sequence[Verdict]:
         """One verdict per memory. `now.session` is the session that just ended. Default: all kept."""
-        return [
-            Verdict(m, True, i, 1.0)
-            for i, m in enumerate(sorted(memories, key=newest_first), start=1)
-        ]
+        return [Verdict(m, True, i, 1.0) for i, m in enumerate(sorted(memories, key=newest_first), start=1)]
 
 
 def newest_first(memory: Memory) -> tuple[int, int]:
@@ -238,3 +251,11 @@ def newest_first(memory: Memory) -> tuple[int, int]:
 def exchange_text(bot: str, user: str) -> str:
     """The text form of an exchange that is embedded."""
     return f"{bot}\n{user}" if bot else user
+
+
+def query_text(query: Query, utterances: int = 5) -> str:
+    """What is embedded to search with: the last utterances joined, or the question, or for an opener the fixed sentence."""
+    if query.kind == "opening":
+        return OPENING_QUERY
+    recent = query.recent[-utterances:] if query.kind == "reply" and utterances > 1 else ()
+    return "\n".join(text for text in recent if text) or query.last

@@ -37,6 +37,7 @@ class StageRun(models.Model):
     state = models.CharField(max_length=8, choices=State, default=State.WAITING)
     owner = models.CharField(max_length=80, blank=True)
     attempt = models.PositiveIntegerField(default=0)
+    failures = models.PositiveIntegerField(default=0, help_text="Errors that were worth another try, since the last success or retry")
     lease_until = models.DateTimeField(null=True, blank=True)
     due_at = models.DateTimeField(
         null=True,

@@ -1,0 +1,61 @@
+"""The encoders that turn text into unit vectors, each with its dimension and the cosines calibrated for it.
+
+A cosine of 0.8 means something else in every encoder, so the papers' thresholds never travel: each entry carries its own, found
+by the method of the LUFY paper's figures 4 and 5 (see `memory/calibration.md`). An encoder that is not in the table can be used, but then a
+study must set every threshold itself, per condition.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from memory.policy import Vector
+from studyplatform.llm import embeddings
+
+# reply, reply_strict: the LUFY paper's .8 and its code's .75; opening: .6; amu_*: AMU's tau_s .60 and tau_r .55;
+# amu_duplicate, amu_update: the prototype controller's own.
+THRESHOLDS = ("reply", "reply_reference", "opening", "amu_candidate", "amu_recall", "amu_duplicate", "amu_update")
+
+
+class BadVectors(Exception):
+    """The endpoint returned vectors of another shape than the encoder declares."""
+
+
+@dataclass(frozen=True)
+class Encoder:
+    """`dimension` 0: not known beforehand. `window_chars`: about what the model reads; a longer query keeps its newest part."""
+
+    name: str
+    dimension: int = 0
+    thresholds: Mapping[str, float] = field(default_factory=dict)
+    window_chars: int = 900
+
+    @property
+    def calibrated(self) -> bool:
+        return all(name in self.thresholds for name in THRESHOLDS)
+
+    def embed(self, texts: Sequence[str]) -> Vector:
+        """Unit vectors, shape (len(texts), dimension), float32; an empty text or a null vector stays null.
+
+        Raises:
+            BadVectors: the endpoint's vectors have another dimension.
+            studyplatform.llm.embeddings.EndpointFailed: no answer.
+        """
+        vectors = embeddings.embed(self.name, texts)
+        if vectors.shape[0] != len(texts) or (self.dimension and vectors.shape[1] != self.dimension):
+            raise BadVectors(f"{self.name}: expected ({len(texts)}, {self.dimension}), got {vectors.shape}.")
+        norms = np.linalg.norm(vectors, axis=1, keepdims=True)
+        return np.asarray(vectors / np.where(norms == 0, 1, norms), dtype=np.float32)
+
+
+_CALIBRATED = (
+    Encoder("local/minilm", 384, {}, window_chars=900),
+    Encoder("scripted/hash", 384, {}, window_chars=8000),
+)
+REGISTRY: dict[str, Encoder] = {encoder.name: encoder for encoder in _CALIBRATED}
+
+
+def get(name: str) -> Encoder:
+    """The encoder `provider/model`; one that is not in the table comes without dimension and thresholds."""
+    return REGISTRY.get(name) or Encoder(name)

@@ -1,0 +1,80 @@
+"""Arousal of what the participant said, 1 (calm) to 5 (excited): a ridge regression on the sentence embedding and surface features.
+
+Trained on EmoBank's official split (`manage.py train_arousal`); the weights stand beside this file with their licence. A ridge's predictions
+shrink towards the mean, so they are stretched back to the spread of the training labels, then cut to the scale.
+"""
+
+import json
+import re
+from functools import lru_cache
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memory import encoders
+from memory.measures.scorer import Context, Score, Scorer
+from memory.policy import Exchange
+
+WEIGHTS = Path(__file__).parent / "arousal_weights.json"
+LOWEST, HIGHEST = 1.0, 5.0
+FEATURES = ("words", "exclamations", "questions", "capitals", "ellipses", "digits", "stretched")
+_WORD = re.compile(r"\w+")
+
+
+class RidgeArousal(Scorer):
+    """`encoder`: the one whose embeddings the weights are for. An empty text counts as the mean, marked as a fallback."""
+
+    measure: ClassVar[str] = "arousal"
+
+    def __init__(self, encoder: str = "local/minilm") -> None:
+        self.id = "ridge_emobank"
+        self.version = f"1:{encoder}"
+        self._encoder = encoder
+
+    def score(self, exchange: Exchange, context: Context) -> Score:
+        if not exchange.user.strip():
+            return Score(_weights().mean, fallback=True)
+        vectors = encoders.get(self._encoder).embed([exchange.user])
+        return Score(float(predict(_weights(), vectors, [exchange.user])[0]))
+
+
+class Weights:
+    """Coefficients of the standardised features: (dimension + surface,), the intercept, and the stretch about the mean."""
+
+    def __init__(self, raw: dict[str, object]) -> None:
+        self.coefficients = np.array(raw["coefficients"], dtype=np.float64)
+        self.mean = float(str(raw["mean"]))
+        self.stretch = float(str(raw["stretch"]))
+
+
+@lru_cache(maxsize=1)
+def _weights() -> Weights:
+    return Weights(json.loads(WEIGHTS.read_text("utf-8")))
+
+
+def predict(weights: Weights, vectors: NDArray[np.float32], texts: list[str]) -> NDArray[np.float64]:
+    """Arousal of each text, shape (n,), 1 to 5."""
+    raw = design(vectors, texts) @ weights.coefficients
+    return np.clip(weights.mean + weights.stretch * raw, LOWEST, HIGHEST)
+
+
+def design(vectors: NDArray[np.float32], texts: list[str]) -> NDArray[np.float64]:
+    """Embedding beside surface features, shape (n, dimension + len(FEATURES)); all features are within about ±1 of 0."""
+    return np.hstack([np.asarray(vectors, dtype=np.float64), np.array([surface(text) for text in texts])])
+
+
+def surface(text: str) -> list[float]:
+    """The features of `FEATURES`, each squashed to a small number."""
+    words = _WORD.findall(text)
+    letters = sum(c.isalpha() for c in text) or 1
+    return [
+        np.log1p(len(words)) / 4 - 0.7,
+        min(text.count("!"), 3) / 3,
+        min(text.count("?"), 3) / 3,
+        sum(c.isupper() for c in text) / letters,
+        float("..." in text or "…" in text),
+        float(any(c.isdigit() for c in text)),
+        float(bool(re.search(r"([a-zA-Z])\1\1", text))),
+    ]

@@ -1,0 +1,83 @@
+"""What can be read off the surface of an English sentence: who is meant, what is named, whether it is denied or has changed.
+
+Text without these signs (another script, say) passes through unchanged.
+"""
+
+import re
+
+_SENTENCE = re.compile(r"[^.!?。！？\n]+[.!?。！？]*")
+_WORD = re.compile(r"[\w'’-]+")
+_FIRST_PERSON = re.compile(r"\b(?:i|me|my|mine|we|our|us|i['’](?:m|ve|d|ll))\b", re.IGNORECASE)
+_NEGATION = re.compile(r"\b(?:not|no|never|nobody|nothing|without|stopped|quit|gave up|used to)\b|n['’]t\b", re.IGNORECASE)
+_CHANGE = re.compile(
+    r"\b(?:now|no longer|any ?more|instead|switched|changed|moved|stopped|quit|gave up|used to|started|became|actually|recently|these days|finally)\b",
+    re.IGNORECASE,
+)
+_NUMBER = re.compile(r"\d+")
+_THIRD = (
+    (re.compile(r"\bI(?:['’]m| am)\b", re.IGNORECASE), "the user is"),
+    (re.compile(r"\bI(?:['’]ve| have)\b", re.IGNORECASE), "the user has"),
+    (re.compile(r"\bI['’]d\b", re.IGNORECASE), "the user would"),
+    (re.compile(r"\bI['’]ll\b", re.IGNORECASE), "the user will"),
+    (re.compile(r"\bmyself\b", re.IGNORECASE), "themselves"),
+    (re.compile(r"\bmine\b", re.IGNORECASE), "the user's"),
+    (re.compile(r"\bmy\b", re.IGNORECASE), "the user's"),
+    (re.compile(r"\bme\b", re.IGNORECASE), "the user"),
+    (re.compile(r"\bI\b"), "the user"),
+    (re.compile(r"\bi\b"), "the user"),
+)
+_EMPTY_WORDS_TEXT = """
+about after again also always because been being before could does doing done even ever every from getting going have
+having here into just like little lot made make many maybe more most much need never often only other over quite really
+said same should some something still such sure than that their them then there these they thing things think this those
+today tomorrow too very want was were what when where which while will with would yeah yes yesterday you your been i'm
+i've it's don't didn't that's know good great nice well back week year years time times feel felt
+"""
+_EMPTY_WORDS = frozenset(_EMPTY_WORDS_TEXT.split())
+
+
+def sentences(text: str) -> list[str]:
+    """The sentences of an utterance, without blanks around them; at most twelve, so that a long message costs no more than a short one."""
+    found = [match[0].strip() for match in _SENTENCE.finditer(" ".join(text.split()))]
+    return [sentence for sentence in found if sentence][:12]
+
+
+def names_the_speaker(sentence: str) -> bool:
+    return bool(_FIRST_PERSON.search(sentence))
+
+
+def asks(sentence: str) -> bool:
+    return sentence.rstrip().endswith(("?", "？"))
+
+
+def denies(sentence: str) -> bool:
+    """An odd number of negations."""
+    return len(_NEGATION.findall(sentence)) % 2 == 1
+
+
+def speaks_of_change(sentence: str) -> bool:
+    return bool(_CHANGE.search(sentence))
+
+
+def numbers(sentence: str) -> frozenset[str]:
+    return frozenset(_NUMBER.findall(sentence))
+
+
+def entities(sentence: str, limit: int = 3) -> tuple[str, ...]:
+    """Up to three short names or things: capitalised words that do not begin the sentence, then numbers, then the longest content words."""
+    words = _WORD.findall(sentence)
+    named = [w for i, w in enumerate(words) if i > 0 and w[0].isupper() and not w.startswith(("I'", "I’")) and w != "I"]
+    counted = [w for w in words if w.isdigit()]
+    content = sorted((w.lower() for w in words if len(w) > 3 and w.lower() not in _EMPTY_WORDS), key=lambda w: -len(w))
+    return tuple(dict.fromkeys([*named, *counted, *content]))[:limit]
+
+
+def third_person(sentence: str) -> str:
+    """The same statement about "the user".
+
+    >>> third_person("My sister has a dog and I walk it.")
+    "The user's sister has a dog and the user walk it."
+    """
+    for pattern, instead in _THIRD:
+        sentence = pattern.sub(instead, sentence)
+    return sentence[:1].upper() + sentence[1:]

@@ -1,0 +1,169 @@
+"""Recall, on the path of every reply: one embedding, one or two statements, no model (unless the policy itself asks one).
+
+`recall` only reads. What it moves (R1 of what is used, R2 of what is passed over, the ledger) is one more statement, which the chat runs inside the
+reply's own commit, so that a reply that is made twice counts once.
+"""
+
+import json
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from django.db import connection
+
+from memory.arms import SessionRef, session_ref
+from memory.asking import Asker
+from memory.policy import Hit, Memory, Query, Recall, When
+from memory.space import ArmSpace, Scope
+
+__all__ = ["Recalled", "SessionRef", "counter_statements", "recall", "session_ref"]
+
+POLL_S = 0.02
+
+
+@dataclass(frozen=True)
+class Recalled:
+    """What one reply remembers.
+
+    `lines`: the recalled memories as quoted, capped data for the prompt. `unseen_writes`: earlier exchanges whose writing had not ended.
+    `recall_ms`: of the whole recall, `waited_ms`: of that, waiting for writes.
+    """
+
+    used: tuple[Hit, ...] = ()
+    passed_over: tuple[Hit, ...] = ()
+    lines: tuple[str, ...] = ()
+    key_summary: str = ""
+    unseen_writes: int = 0
+    recall_ms: float = 0.0
+    waited_ms: float = 0.0
+    why: Mapping[str, Any] = field(default_factory=dict)
+
+
+def recall(*, session: SessionRef, query: Query, instant: datetime, context_from_seq: int) -> Recalled:
+    """What the arm's policy recalls for this query.
+
+    Args:
+        session: made once by `session_ref`.
+        query: kind reply or opening, with the utterances of the context window.
+        instant: aware; when the reply is being made.
+        context_from_seq: seq of the oldest turn that the prompt quotes anyway; exchanges from there on are out of scope. For
+            an opener 1.
+
+    Raises:
+        studyplatform.llm.embeddings.EndpointFailed: the encoder does not answer.
+    """
+    started = time.perf_counter()
+    connection.close_if_unusable_or_obsolete()
+    chat = session.arm.config.chat
+    before_seq = context_from_seq if chat.same_session_recall else 0
+    unseen, waited = _await_writes(session, before_seq, chat.write_wait_ms)
+    space = ArmSpace(session.arm, Scope(session.number, before_seq))
+    ask = Asker(session.arm, purpose="recall", session_code=session.code, session_id=session.id)
+    found = session.arm.policy.recall(query, space, When(session.number, instant, session.arm.zone), ask)
+    return Recalled(
+        used=found.used,
+        passed_over=found.passed_over,
+        lines=prompt_lines(found, chat.memory_chars),
+        key_summary=session.key_summary,
+        unseen_writes=unseen,
+        recall_ms=(time.perf_counter() - started) * 1000,
+        waited_ms=waited,
+        why=found.why,
+    )
+
+
+def _await_writes(session: SessionRef, before_seq: int, at_most_ms: int) -> tuple[int, float]:
+    """Wait until every exchange in scope is written, at most so long: (how many of the arm are still open, ms waited)."""
+    started = time.perf_counter()
+    while True:
+        in_scope, unseen = _open_writes(session, before_seq)
+        waited = (time.perf_counter() - started) * 1000
+        if not in_scope or waited >= at_most_ms:
+            return unseen, waited
+        time.sleep(POLL_S)
+
+
+def _open_writes(session: SessionRef, before_seq: int) -> tuple[int, int]:
+    sql = """
+        SELECT count(*) FILTER (WHERE s.number < %s OR (s.number = %s AND w.seq < %s)), count(*)
+        FROM memory_memorywrite w JOIN study_session s ON s.id = w.session_id
+        WHERE w.arm_id = %s AND w.state = 'open' AND (s.number < %s OR w.seq < (SELECT last_seq FROM study_session WHERE id = %s))"""
+    with connection.cursor() as cursor:
+        cursor.execute(sql, [session.number, session.number, before_seq, session.arm.id, session.number, session.id])
+        in_scope, unseen = cursor.fetchone()
+    return in_scope, unseen
+
+
+def prompt_lines(found: Recall, at_most_chars: int) -> tuple[str, ...]:
+    """The used memories as quoted data, best first, together at most `at_most_chars` characters.
+
+    Quotes, angle brackets and line breaks are taken out of the words, so that nothing in a memory can end its quotation and speak as an
+    instruction.
+    """
+    lines: list[str] = []
+    left = at_most_chars
+    for hit in found.used:
+        line = describe(hit.memory)
+        if len(line) > left:
+            line = line[: max(0, left - 2)].rstrip() + "…”" if left > 40 else ""
+        if not line:
+            break
+        lines.append(line)
+        left -= len(line)
+    return tuple(lines)
+
+
+def describe(memory: Memory) -> str:
+    """One memory in one line."""
+    if memory.kind != "exchange":
+        return f"Conversation {memory.session}: “{_quoted(memory.embed_text)}”"
+    if memory.bot:
+        return f"Conversation {memory.session}: after “{_quoted(memory.bot)}” the person said “{_quoted(memory.user)}”"
+    return f"Conversation {memory.session}: the person said “{_quoted(memory.user)}”"
+
+
+_UNQUOTED = str.maketrans({"“": "'", "”": "'", '"': "'", "<": "‹", ">": "›", "`": "'"})
+
+
+def _quoted(text: str) -> str:
+    return " ".join(text.split()).translate(_UNQUOTED)
+
+
+_COUNT = """
+    WITH hit AS (
+      SELECT * FROM unnest(%s::bigint[], %s::bool[], %s::jsonb[]) AS h(memory_id, used, why)
+    ), moved AS (
+      UPDATE memory_memory m
+      SET r1 = m.r1 + h.used::int, r2 = m.r2 + (NOT h.used)::int, last_recalled = CASE WHEN h.used THEN %s ELSE m.last_recalled END
+      FROM hit h WHERE m.id = h.memory_id AND m.arm_id = %s
+      RETURNING m.id, h.used, h.why
+    )
+    INSERT INTO memory_memoryevent (arm_id, memory_id, session_number, seq, what, why)
+    SELECT %s, id, %s, %s, CASE WHEN used THEN 'used' ELSE 'passed_over' END, why FROM moved"""
+
+
+def counter_statements(recalled: Recalled, session: SessionRef, seq: int) -> list[tuple[str, list[Any]]]:
+    """What the recall moves, as statements for the reply's own transaction: none or one.
+
+    `seq`: of the participant's turn that is answered; for an opener 1. R1 and last recalled of what was used, R2 of what was passed
+    over, and one ledger event each with its rank and every term of its score.
+    """
+    hits = [(hit, True, rank) for rank, hit in enumerate(recalled.used, start=1)]
+    hits += [(hit, False, rank) for rank, hit in enumerate(recalled.passed_over, start=len(hits) + 1)]
+    if not hits:
+        return []
+    ids = [hit.memory.id for hit, _, _ in hits]
+    whys = [json.dumps(_why(hit, rank, recalled)) for hit, _, rank in hits]
+    arm, number = session.arm.id, session.number
+    return [(_COUNT, [ids, [used for _, used, _ in hits], whys, number, arm, arm, number, seq])]
+
+
+def _why(hit: Hit, rank: int, recalled: Recalled) -> dict[str, Any]:
+    return {"rank": rank, "similarity": hit.similarity, "terms": dict(hit.terms), "unseen_writes": recalled.unseen_writes, **recalled.why}
+
+
+def hits_in_order(recalled: Recalled | Recall) -> Sequence[Hit]:
+    """Used, then passed over."""
+    return (*recalled.used, *recalled.passed_over)

@@ -1,0 +1,208 @@
+"""One question to a language model, and its whole answer, synchronously: for the workers, never on the path of a reply's tokens.
+
+Every request is an `LLMCall` row: made before the request is sent, completed with the raw output before anything is parsed.
+"""
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, TypeVar, cast
+
+import openai
+from openai import OpenAI
+from pydantic import BaseModel, ValidationError
+
+from studyplatform.llm import prompts, providers
+from studyplatform.llm.models import LLMCall
+from studyplatform.llm.prompts import Message, Prompt
+from studyplatform.llm.streaming import FailureKind, ModelFailed
+
+Schema = TypeVar("Schema", bound=BaseModel)
+Answer = TypeVar("Answer")
+TIMEOUT_S = 180.0
+ATTEMPTS = 2
+
+
+class BadAnswer(Exception):
+    """The model's answer could not be read, twice. `raw` is what it said the last time."""
+
+    def __init__(self, message: str, raw: str = "") -> None:
+        super().__init__(message)
+        self.raw = raw
+
+
+@dataclass(frozen=True)
+class Purpose:
+    """What a request is for, and whose: the study, the session and turn that it belongs to, and the opaque `code` of its tag."""
+
+    name: str
+    study_id: int
+    code: str
+    session_id: int | None = None
+    seq: int | None = None
+
+    def tag(self, attempt: int) -> str:
+        return f"{self.code}.{self.name}.{self.seq or 0}.{attempt}"
+
+
+@dataclass(frozen=True)
+class Model:
+    """A model by the name that a study uses, and how to ask it."""
+
+    name: str
+    max_tokens: int = 300
+    temperature: float = 0.0
+
+
+def complete(purpose: Purpose, model: Model, prompt: str | Prompt, **variables: str) -> str:
+    """The model's answer as text, without surrounding blanks.
+
+    Raises:
+        ModelFailed: no answer; trying later may help.
+        BadAnswer: the answer was empty, twice.
+    """
+    return read(purpose, model, prompt, _text, **variables)
+
+
+def ask(schema: type[Schema], purpose: Purpose, model: Model, prompt: str | Prompt, **variables: str) -> Schema:
+    """The model's answer as JSON that fits the schema; constrained by the endpoint where it can, validated always.
+
+    Raises:
+        ModelFailed: no answer; trying later may help.
+        BadAnswer: the answer did not fit the schema, twice.
+    """
+    return read(purpose, model, prompt, lambda raw: schema.model_validate_json(_json_part(raw)), schema=schema, **variables)
+
+
+def read(
+    purpose: Purpose,
+    model: Model,
+    prompt: str | Prompt,
+    parse: Callable[[str], Answer],
+    *,
+    schema: type[BaseModel] | None = None,
+    **variables: str,
+) -> Answer:
+    """The model's answer through `parse`, which raises ValueError for what it cannot read; asked at most twice.
+
+    Raises:
+        ModelFailed, BadAnswer: as in `ask`.
+    """
+    loaded = prompts.load(prompt) if isinstance(prompt, str) else prompt
+    messages = loaded.render(**variables)
+    raw, problem = "", ""
+    for attempt in range(1, ATTEMPTS + 1):
+        raw = _request(purpose, model, loaded, messages, schema, attempt)
+        try:
+            return parse(raw)
+        except (ValueError, ValidationError) as error:
+            problem = str(error)
+    raise BadAnswer(f"{loaded.label}: {problem}", raw)
+
+
+def _text(raw: str) -> str:
+    if not raw.strip():
+        raise ValueError("the answer is empty")
+    return raw.strip()
+
+
+def _json_part(raw: str) -> str:
+    """The object in an answer that may be fenced or introduced by words."""
+    start, end = raw.find("{"), raw.rfind("}")
+    return raw[start : end + 1] if 0 <= start < end else raw
+
+
+def _request(purpose: Purpose, model: Model, prompt: Prompt, messages: list[Message], schema: type[BaseModel] | None, attempt: int) -> str:
+    target = providers.resolve(model.name)
+    parameters: dict[str, Any] = {"max_tokens": model.max_tokens, "temperature": model.temperature}
+    call = LLMCall.objects.create(
+        study_id=purpose.study_id,
+        session_id=purpose.session_id,
+        seq=purpose.seq,
+        purpose=purpose.name,
+        prompt=prompt.label,
+        prompt_sha256=prompt.sha256,
+        model_asked=model.name,
+        parameters=parameters,
+        messages=messages,
+        tag=purpose.tag(attempt),
+    )
+    if schema is not None and target.schema_constrained:
+        parameters = {**parameters, "response_format": response_format(schema)}
+    started = time.perf_counter()
+    try:
+        answer = _client(target.url, target.key).chat.completions.create(
+            model=target.model,
+            messages=cast(Any, messages),
+            extra_headers={"X-Client-Request-Id": call.tag},
+            **parameters,
+        )
+        choice = answer.choices[0]
+    except (openai.OpenAIError, IndexError, TypeError, ValueError) as error:
+        _store(call, started, error=f"{type(error).__name__}: {error}"[:2000])
+        raise ModelFailed(_kind(error), f"{model.name}: {error}") from error
+    usage = answer.usage
+    tokens_in, tokens_out = (usage.prompt_tokens, usage.completion_tokens) if usage else (None, None)
+    details = usage.prompt_tokens_details if usage else None
+    _store(
+        call,
+        started,
+        raw=choice.message.content or "",
+        model_answered=answer.model or "",
+        finish_reason=choice.finish_reason or "",
+        tokens_in=tokens_in,
+        tokens_out=tokens_out,
+        tokens_cached=details.cached_tokens if details else None,
+        cost=target.cost(tokens_in, tokens_out),
+    )
+    return call.raw
+
+
+def _store(call: LLMCall, started: float, **values: object) -> None:
+    for name, value in values.items():
+        setattr(call, name, value)
+    call.total_ms = (time.perf_counter() - started) * 1000
+    call.save(update_fields=[*values, "total_ms"])
+
+
+def response_format(schema: type[BaseModel]) -> dict[str, Any]:
+    """The schema in the request, as OpenAI-compatible endpoints take it."""
+    return {
+        "type": "json_schema",
+        "json_schema": {"name": schema.__name__.lower(), "schema": closed(schema.model_json_schema()), "strict": True},
+    }
+
+
+def closed(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """A JSON schema whose objects allow no other keys and require all of theirs, as strict mode demands."""
+    result: dict[str, Any] = {}
+    for key, value in schema.items():
+        if key == "default":
+            continue
+        if isinstance(value, Mapping):
+            result[key] = closed(value)
+        elif isinstance(value, list):
+            result[key] = [closed(v) if isinstance(v, Mapping) else v for v in value]
+        else:
+            result[key] = value
+    if result.get("type") == "object" and "properties" in result:
+        result |= {"additionalProperties": False, "required": list(result["properties"])}
+    return result
+
+
+@lru_cache(maxsize=16)
+def _client(url: str, key: str) -> OpenAI:
+    return OpenAI(base_url=url, api_key=key or "none", max_retries=0, timeout=TIMEOUT_S)
+
+
+def _kind(error: Exception) -> FailureKind:
+    if isinstance(error, openai.APITimeoutError):
+        return "timeout"
+    if isinstance(error, openai.APIConnectionError):
+        return "unreachable"
+    if isinstance(error, openai.RateLimitError):
+        return "rate_limited"
+    if isinstance(error, openai.APIStatusError):
+        return "server" if error.status_code >= 500 else "refused"
+    return "broken"
