@@ -19,7 +19,7 @@ class PageFault(Exception):
 
 @dataclass(frozen=True)
 class Field:
-    """One control of a form. `kind`: the type of an input, or `textarea`, `select`, `button`."""
+    """One control of a form. `kind`: the type of an input, or `textarea`, `button`."""
 
     name: str
     kind: str
@@ -29,10 +29,11 @@ class Field:
 
 @dataclass
 class Form:
-    """`action` is absolute within the site; `method` in lower case."""
+    """`action` is absolute within the site; `method` in lower case; `name`: the form's id, by which controls elsewhere on the page belong to it."""
 
     action: str
     method: str
+    name: str = ""
     fields: list[Field] = field(default_factory=list)
 
     def named(self, name: str) -> list[Field]:
@@ -76,49 +77,57 @@ def read(html: str, path: str, status: int = 200) -> Page:
 
 
 class _Reader(HTMLParser):
-    """Collects forms and links. Controls outside a form belong to the form that their `form` attribute names: not used here."""
+    """Collects links, forms and their controls, those outside of their form too."""
 
     def __init__(self, path: str) -> None:
         super().__init__(convert_charrefs=True)
         self.path = path
-        self.forms: list[Form] = []
         self.links: list[str] = []
+        self._forms: list[Form] = []
+        self._controls: list[tuple[Form | str, Field]] = []
         self._open: Form | None = None
-        self._text: list[str] | None = None
-        self._text_name = ""
+        self._area: tuple[Form | str, str, list[str]] | None = None
+
+    @property
+    def forms(self) -> list[Form]:
+        named = {form.name: form for form in self._forms if form.name}
+        for owner, control in self._controls:
+            form = named.get(owner) if isinstance(owner, str) else owner
+            if form is not None:
+                form.fields.append(control)
+        self._controls.clear()
+        return self._forms
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         a = {name: value or "" for name, value in attrs}
+        owner = a.get("form") or self._open
         if tag == "a" and a.get("href"):
             self.links.append(urljoin(self.path, a["href"]))
         elif tag == "form":
-            self._open = Form(urljoin(self.path, a.get("action") or self.path), a.get("method", "get").lower())
-            self.forms.append(self._open)
-        elif self._open is not None and a.get("name") and "disabled" not in a:
-            self._control(tag, a)
+            self._open = Form(urljoin(self.path, a.get("action") or self.path), a.get("method", "get").lower(), a.get("id", ""))
+            self._forms.append(self._open)
+        elif owner is not None and a.get("name") and "disabled" not in a:
+            self._control(tag, a, owner)
 
-    def _control(self, tag: str, a: dict[str, str]) -> None:
-        if self._open is None:
-            return
-        if tag == "input":
+    def _control(self, tag: str, a: dict[str, str], owner: Form | str) -> None:
+        if tag == "textarea":
+            self._area = owner, a["name"], []
+        elif tag == "input":
             kind = a.get("type", "text").lower()
             value = a.get("value", "on" if kind in ("checkbox", "radio") else "")
-            self._open.fields.append(Field(a["name"], kind, value, "checked" in a))
-        elif tag == "textarea":
-            self._text, self._text_name = [], a["name"]
-        elif tag == "select":
-            self._open.fields.append(Field(a["name"], "select"))
+            self._controls.append((owner, Field(a["name"], kind, value, "checked" in a)))
         elif tag == "button" and a.get("type", "submit") == "submit":
-            self._open.fields.append(Field(a["name"], "button", a.get("value", "")))
+            self._controls.append((owner, Field(a["name"], "button", a.get("value", ""))))
 
     def handle_data(self, data: str) -> None:
-        if self._text is not None:
-            self._text.append(data)
+        if self._area is not None:
+            self._area[2].append(data)
 
     def handle_endtag(self, tag: str) -> None:
-        if tag == "textarea" and self._text is not None and self._open is not None:
-            self._open.fields.append(Field(self._text_name, "textarea", "".join(self._text).removeprefix("\n")))
-            self._text = None
+        if tag == "textarea" and self._area is not None:
+            owner, name, parts = self._area
+            self._controls.append((owner, Field(name, "textarea", "".join(parts).removeprefix("\n"))))
+            self._area = None
         elif tag == "form":
             self._open = None
 
