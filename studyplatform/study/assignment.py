@@ -79,7 +79,7 @@ def _rounds(config: StudyConfig, number: int) -> list[tuple[str, ...]]:
         return [(names[_shuffled(seed, number, len(names))],)] * count
     if config.sessions.order == "fixed":
         return [tuple(names)] * count
-    Random(f"{seed}:names").shuffle(names)
+    Random(f"{seed}:names").shuffle(names)  # noqa: S311 - seeded on purpose: an assignment can be repeated
     rows = latin_rows(len(names))
     start = _shuffled(seed, number, len(rows))
     return [tuple(names[i] for i in rows[(start + turn) % len(rows)]) for turn in range(count)]
@@ -94,5 +94,5 @@ def _shuffled(seed: int, number: int, size: int) -> int:
     """The place of `number` in its block: each block of `size` is a permutation of its own."""
     block, place = divmod(number, size)
     places = list(range(size))
-    Random(f"{seed}:{block}").shuffle(places)
+    Random(f"{seed}:{block}").shuffle(places)  # noqa: S311 - seeded on purpose: an assignment can be repeated
     return places[place]

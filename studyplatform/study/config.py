@@ -29,7 +29,6 @@ class StudyTable(Table):
     currency: str = "EUR"
     raw_text_for_annotators: bool = False
     completion_code: str | None = Field(default=None, max_length=80, description="shown on the end page, once everything is stored")
-    demo_model: bool = Field(default=False, description="the pages say that a small demonstration model answers")
 
 
 class ConsentTable(Table):

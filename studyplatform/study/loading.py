@@ -247,7 +247,11 @@ def _readable(data: dict[str, Any]) -> dict[str, Any]:
         if name not in data and field.is_required():
             continue
         try:
-            tables[name] = TypeAdapter(field.annotation).validate_python(data[name]) if name in data else field.get_default()
+            tables[name] = _read(field.annotation, data[name]) if name in data else field.get_default()
         except ValidationError:
             continue
     return tables
+
+
+def _read(annotation: Any, value: Any) -> Any:
+    return TypeAdapter(annotation).validate_python(value)

@@ -6,20 +6,21 @@ first. The cookie names the participant and the key version; raising the version
 
 from collections.abc import Callable, Mapping
 from functools import wraps
-from typing import Any, Concatenate, ParamSpec
+from typing import Any
+from zoneinfo import ZoneInfo
 
 from django.conf import settings
 from django.core.signing import BadSignature, Signer
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.utils import translation
+from django.utils import timezone, translation
 
 from studyplatform.study.models import Participant
 
 COOKIE = "seat"
 AGE_S = 365 * 24 * 3600
 _signer = Signer(salt="study.seat", sep=":")
-P = ParamSpec("P")
+View = Callable[..., HttpResponse]
 
 
 class SeatedRequest(HttpRequest):
@@ -77,31 +78,43 @@ def participant_of(cookies: Mapping[str, str], code: str, *, also_left: bool = F
     return participant
 
 
-def seated(view: Callable[Concatenate[SeatedRequest, P], HttpResponse]) -> Callable[Concatenate[HttpRequest, str, P], HttpResponse]:
-    """For views under `/p/<code>/`: gives `request.participant` in place of `code`, in the person's language.
+def seated(view: View) -> View:
+    """For views under `/p/<code>/`: gives `request.participant` in place of `code`, in the person's language and time zone.
 
-    Who left the study is shown the last page; anybody else gets 404 with a page that says how to come in.
+    Who left the study is sent to the page that says so; anybody else gets 404 with a page that says how to come in.
     """
 
     @wraps(view)
-    def door(request: HttpRequest, code: str, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
+    def door(request: HttpRequest, code: str, *args: Any, **kwargs: Any) -> HttpResponse:
         participant = participant_of(request.COOKIES, code, also_left=True)
         if participant is None:
             return render(request, "study/not_seated.html", status=404)
-        if participant.left_at and getattr(view, "__name__", "") != "left":
-            return redirect("left", code=code)
-        with translation.override(participant.language):
-            request.participant = participant  # type: ignore[attr-defined]  # what SeatedRequest declares
-            request.LANGUAGE_CODE = participant.language  # type: ignore[attr-defined]  # set by LocaleMiddleware
-            response = view(request, *args, **kwargs)  # type: ignore[arg-type]  # now a SeatedRequest
-            return _render(response)
+        if participant.left_at:
+            return redirect("left", code)
+        return _in_their_words(view, request, participant, *args, **kwargs)
 
     return door
 
 
-def _render(response: Any) -> HttpResponse:
-    """Render a lazy response while the person's language still holds."""
-    if hasattr(response, "render") and callable(response.render):
-        response.render()
+def seated_after_leaving(view: View) -> View:
+    """As `seated`, for the page of those who left the study."""
+
+    @wraps(view)
+    def door(request: HttpRequest, code: str, *args: Any, **kwargs: Any) -> HttpResponse:
+        participant = participant_of(request.COOKIES, code, also_left=True)
+        if participant is None:
+            return render(request, "study/not_seated.html", status=404)
+        if not participant.left_at:
+            return redirect("home", code)
+        return _in_their_words(view, request, participant, *args, **kwargs)
+
+    return door
+
+
+def _in_their_words(view: View, request: HttpRequest, participant: Participant, *args: Any, **kwargs: Any) -> HttpResponse:
+    request.participant = participant  # type: ignore[attr-defined]  # what SeatedRequest declares
+    request.LANGUAGE_CODE = participant.language
+    with translation.override(participant.language), timezone.override(ZoneInfo(participant.time_zone)):
+        response: HttpResponse = view(request, *args, **kwargs)
     response.headers["Cache-Control"] = "private, no-store"
-    return response  # type: ignore[no-any-return]  # narrowed by the views' signatures
+    return response

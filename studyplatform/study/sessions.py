@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.db import IntegrityError, transaction
-from django.db.models import BigIntegerField, ExpressionWrapper, F, Func, Q
+from django.db.models import BigIntegerField, F, Func, Q
+from django.db.models.expressions import CombinedExpression
 from django.db.models.functions import Now
 
 from studyplatform.study import scheduling, stages
@@ -142,6 +143,6 @@ class _Milliseconds(Func):
     output_field = BigIntegerField()
 
 
-def _paused_ms() -> ExpressionWrapper:
+def _paused_ms() -> CombinedExpression:
     """`paused_ms` with the running pause, if any, added."""
-    return ExpressionWrapper(F("paused_ms") + _Milliseconds(Now() - F("paused_at")), output_field=BigIntegerField())
+    return F("paused_ms") + _Milliseconds(Now() - F("paused_at"))
