@@ -5,11 +5,11 @@ from functools import wraps
 from typing import Any, cast
 
 from django.contrib.auth.decorators import login_required
-from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
 
-from studyplatform.study.models import Role, Study, User
+from studyplatform.study.access import RESEARCHER, studies_of
+from studyplatform.study.models import User
 
 View = Callable[..., HttpResponse]
 
@@ -19,18 +19,12 @@ def staff(request: HttpRequest) -> User:
     return cast(User, request.user)
 
 
-def studies_of(user: User, role: Role.Name) -> QuerySet[Study]:
-    """The studies in which she has that role, newest first."""
-    return Study.objects.filter(roles__user=user, roles__name=role).order_by("-created_at", "slug")
-
-
 def researching(view: View) -> View:
     """Hand the view one of the researcher's own studies in place of its slug; anything else is a 404."""
 
     @login_required
     @wraps(view)
     def door(request: HttpRequest, slug: str, *args: Any, **kwargs: Any) -> HttpResponse:
-        own = studies_of(staff(request), Role.Name.RESEARCHER)
-        return view(request, get_object_or_404(own, slug=slug), *args, **kwargs)
+        return view(request, get_object_or_404(studies_of(staff(request), RESEARCHER), slug=slug), *args, **kwargs)
 
     return door

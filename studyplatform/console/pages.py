@@ -7,9 +7,11 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET
 
-from studyplatform.console.access import researching, staff, studies_of
+from studyplatform.console import describing
+from studyplatform.console.access import researching, staff
 from studyplatform.console.entering import user_of
-from studyplatform.study.models import Role, Study
+from studyplatform.study.access import ANNOTATOR, RESEARCHER, REVIEWER, studies_of
+from studyplatform.study.models import Study
 
 BACKEND = "allauth.account.auth_backends.AuthenticationBackend"
 
@@ -29,10 +31,11 @@ def enter(request: HttpRequest, token: str) -> HttpResponse:
 def studies(request: HttpRequest) -> HttpResponse:
     """The studies she runs. Who only annotates or reviews is sent to that work."""
     user = staff(request)
-    own = list(studies_of(user, Role.Name.RESEARCHER).annotate(people=Count("participants", distinct=True)))
-    if not own and studies_of(user, Role.Name.ANNOTATOR).exists():
+    mine = studies_of(user, RESEARCHER).annotate(people=Count("participants", distinct=True))
+    own = list(mine.order_by("-created_at", "slug"))
+    if not own and studies_of(user, ANNOTATOR).exists():
         return redirect("console:annotating")
-    if not own and studies_of(user, Role.Name.REVIEWER).exists():
+    if not own and studies_of(user, REVIEWER).exists():
         return redirect("console:reviewing")
     return render(
         request, "console/studies.html", {"real": [s for s in own if not s.simulated], "simulated": [s for s in own if s.simulated]}
@@ -43,17 +46,17 @@ def studies(request: HttpRequest) -> HttpResponse:
 @require_GET
 def annotating(request: HttpRequest) -> HttpResponse:
     """Where an annotator lands."""
-    return _landing(request, Role.Name.ANNOTATOR, "console/annotating.html")
+    return _landing(request, ANNOTATOR, "console/annotating.html")
 
 
 @login_required
 @require_GET
 def reviewing(request: HttpRequest) -> HttpResponse:
     """Where a de-identification reviewer lands."""
-    return _landing(request, Role.Name.REVIEWER, "console/reviewing.html")
+    return _landing(request, REVIEWER, "console/reviewing.html")
 
 
-def _landing(request: HttpRequest, role: Role.Name, template: str) -> HttpResponse:
+def _landing(request: HttpRequest, role: str, template: str) -> HttpResponse:
     own = studies_of(staff(request), role)
     if not own.exists():
         raise Http404(f"No study lists you as {role}.")
@@ -64,7 +67,15 @@ def _landing(request: HttpRequest, role: Role.Name, template: str) -> HttpRespon
 @researching
 def design(request: HttpRequest, study: Study) -> HttpResponse:
     """What the design means, the study file as it was written, its hash."""
-    return render(request, "console/design.html", {"study": study, "amendments": study.amendments.order_by("number"), "page": "design"})
+    meaning = describing.meaning_of(study)
+    context = {
+        "study": study,
+        "amendments": study.amendments.order_by("number"),
+        "meaning": meaning.lines,
+        "warnings": meaning.warnings,
+        "page": "design",
+    }
+    return render(request, "console/design.html", context)
 
 
 @require_GET
