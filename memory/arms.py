@@ -23,6 +23,7 @@ class ArmRef:
     """`sources`: the session's row by the arm's session number; a shared first session is in every arm's. `zone`: IANA time zone."""
 
     id: int
+    order: int
     study_id: int
     config: StudyConfig
     policy: MemoryPolicy
@@ -51,12 +52,18 @@ class SessionRef:
     key_summary: str
 
 
+def load(arm_id: int) -> ArmRef:
+    """The arm of that id."""
+    return arm_ref(Arm.objects.select_related("participant__study", "condition").get(pk=arm_id))
+
+
 def arm_ref(arm: Arm) -> ArmRef:
     """Everything fixed about an arm: three small queries."""
     study = arm.participant.study
     config = config_of(study)
     return ArmRef(
         id=arm.pk,
+        order=arm.order,
         study_id=study.pk,
         config=config,
         policy=registry.policy_for(arm),
@@ -69,8 +76,7 @@ def arm_ref(arm: Arm) -> ArmRef:
 
 def session_ref(session: Session) -> SessionRef:
     """What recall needs to know about a session; made once per connection or reply."""
-    arm = Arm.objects.select_related("participant__study", "condition").get(pk=session.arm_id)
-    return SessionRef(session.pk, session.code, session.number, arm_ref(arm), key_summary(arm.pk, session.number))
+    return SessionRef(session.pk, session.code, session.number, load(session.arm_id), key_summary(session.arm_id, session.number))
 
 
 def shared_arm_id(participant_id: int) -> int | None:

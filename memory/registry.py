@@ -66,7 +66,8 @@ def build(preset: str, overrides: Mapping[str, Any] | None = None, scales: Mappi
     """
     entry = PRESETS[preset]
     policy = entry.policy(**entry.parameters).calibrated(scales or {})
-    return replace(policy, **_parsed(entry.policy, overrides or {}))
+    changed: MemoryPolicy = replace(policy, **_parsed(entry.policy, overrides or {}))  # type: ignore[type-var]  # every policy is a dataclass
+    return changed
 
 
 def _parsed(policy: type[MemoryPolicy], overrides: Mapping[str, Any]) -> dict[str, Any]:

@@ -17,8 +17,8 @@ from django.db import connection, transaction
 from django.db.models import F, Q
 from django.db.models.functions import Now
 
-from memory import ledger
-from memory.arms import ArmRef, arm_ref
+from memory import arms, ledger
+from memory.arms import ArmRef
 from memory.asking import Asker
 from memory.encoders import BadVectors
 from memory.ledger import Entry
@@ -37,7 +37,7 @@ DECISIONS = 5
 # How often an exchange is tried while the endpoints do not answer, with back-off up to a minute: some ten minutes in all.
 FAILURES = 15
 
-ExchangeOf = Callable[[int, int], Exchange]
+ExchangeOf = Callable[[int, int], Exchange | None]
 
 
 class Changed(Exception):
@@ -69,7 +69,7 @@ def write_open(arm_id: int, exchange_of: ExchangeOf, *, owner: str | None = None
     `exchange_of(session_id, seq)` is given by the layer above, which holds the turns.
     """
     me = owner or default_owner()
-    arm = arm_ref(Arm.objects.select_related("participant__study", "condition").get(pk=arm_id))
+    arm = arms.load(arm_id)
     written = 0
     while (write := claim(arm_id, me)) is not None:
         try:
@@ -121,6 +121,9 @@ def claim(arm_id: int, owner: str) -> MemoryWrite | None:
 
 def _write_one(arm: ArmRef, write: MemoryWrite, exchange_of: ExchangeOf) -> None:
     exchange = exchange_of(write.session_id, write.seq)
+    if exchange is None:
+        _close(write, Filter("the turn is gone"))
+        return
     for _ in range(DECISIONS):
         try:
             decision = decide(arm, write, exchange)

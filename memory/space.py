@@ -94,7 +94,8 @@ def literal(vector: Vector) -> str:
 def _nearest_sql(
     arm: ArmRef, scope: Scope, vector: Vector, where: Mapping[str, Sequence[str]], at_least: float | None, limit: int | None
 ) -> tuple[str, list[Any]]:
-    conditions, params = ["m.arm_id = %s", "m.status = 'active'", "m.vector IS NOT NULL"], [arm.id]
+    conditions = ["m.arm_id = %s", "m.status = 'active'", "m.vector IS NOT NULL"]
+    params: list[Any] = [arm.id]
     if scope.before is not None:
         conditions.append("(m.session_number < %s OR (m.session_number = %s AND m.seq BETWEEN 1 AND %s))")
         params += [scope.before, scope.before, scope.before_seq - 1]

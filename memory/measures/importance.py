@@ -37,7 +37,7 @@ class ModelImportance(Scorer):
                 self._model,
                 self.version,
                 read_number,
-                schema=Importance,
+                Importance,
                 key_summary=known,
                 said=exchange.user,
             )

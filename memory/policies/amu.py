@@ -79,7 +79,7 @@ class Amu(MemoryPolicy):
     def _candidates(self, record: Record, space: Space) -> tuple[list[Hit], str]:
         """(records over τ_s, which branch found any in scope): the same aspect and intent, else a compatible intent."""
         at_least = self.candidate_threshold if self.candidate_threshold is not None else space.threshold("amu_candidate")
-        branches = {"same": (record.intent,)}
+        branches: dict[str, tuple[str, ...]] = {"same": (record.intent,)}
         if self.compatible_intents:
             branches["compatible"] = COMPATIBLE.get(record.intent, ())
         for branch, intents in branches.items():

@@ -62,7 +62,7 @@ def complete(purpose: Purpose, model: Model, prompt: str | Prompt, **variables: 
         ModelFailed: no answer; trying later may help.
         BadAnswer: the answer was empty, twice.
     """
-    return read(purpose, model, prompt, _text, **variables)
+    return read(purpose, model, prompt, _text, None, **variables)
 
 
 def ask(schema: type[Schema], purpose: Purpose, model: Model, prompt: str | Prompt, **variables: str) -> Schema:
@@ -72,7 +72,7 @@ def ask(schema: type[Schema], purpose: Purpose, model: Model, prompt: str | Prom
         ModelFailed: no answer; trying later may help.
         BadAnswer: the answer did not fit the schema, twice.
     """
-    return read(purpose, model, prompt, lambda raw: schema.model_validate_json(_json_part(raw)), schema=schema, **variables)
+    return read(purpose, model, prompt, lambda raw: schema.model_validate_json(_json_part(raw)), schema, **variables)
 
 
 def read(
@@ -80,7 +80,6 @@ def read(
     model: Model,
     prompt: str | Prompt,
     parse: Callable[[str], Answer],
-    *,
     schema: type[BaseModel] | None = None,
     **variables: str,
 ) -> Answer:

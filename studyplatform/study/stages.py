@@ -130,13 +130,13 @@ _BEFORE = {
     "forget": _DONE.format("forget", " AND b.arm_id = r.arm_id"),
 }
 _PROMOTE_ONE = _PROMOTE.format(which="s.id = %s", **_BEFORE)
-_PROMOTE_DUE = _PROMOTE.format(which="r.due_at <= now()", **_BEFORE)
+_PROMOTE_ALL = _PROMOTE.format(which="true", **_BEFORE)
 
 
 def promote(session_id: int | None = None) -> int:
-    """Make ready what may run now, of one session, or of all whose deadline has passed: how many."""
+    """Make ready what may run now, of one session, or (as the sweep does) of all: how many."""
     with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute(*((_PROMOTE_ONE, [session_id]) if session_id is not None else (_PROMOTE_DUE, [])))
+        cursor.execute(*((_PROMOTE_ONE, [session_id]) if session_id is not None else (_PROMOTE_ALL, [])))
         rows = cursor.fetchall()
         for run_id, name in rows:
             enqueue.stage(run_id, name)
