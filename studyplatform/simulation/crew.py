@@ -19,6 +19,7 @@ from types import TracebackType
 import httpx
 
 from studyplatform.env import ROOT
+from studyplatform.stack import plan
 
 PATIENCE_S = 60.0
 PYTHON = (sys.executable, "-m")
@@ -72,19 +73,19 @@ class Crew:
         port = port or free_port()
         url = f"http://127.0.0.1:{port}"
         self.environ["PUBLIC_URL"] = url
-        command = (*PYTHON, "uvicorn", "studyplatform.asgi:application", "--host", "127.0.0.1", "--port", str(port), "--no-access-log")
-        self.start(name, (*command, "--log-level", "warning"), lambda: answers(url + "/"))
+        command = (*PYTHON, "uvicorn", "studyplatform.asgi:application", "--host", "127.0.0.1", "--port", str(port), *plan.WEB_OPTIONS)
+        self.start(name, (*command, "--log-level", "warning"), lambda: answers(url + "/accounts/login/"))
         return url
 
     def workers(self, *, name: str = "worker", concurrency: int = 2) -> None:
         """One worker for all queues."""
-        command = (*PYTHON, "celery", "-A", "studyplatform", "worker", "-Q", "default,llm,gpu", "-c", str(concurrency))
-        self.start(name, (*command, "-n", f"{name}-{os.getpid()}@%h", "--without-gossip", "--without-mingle", "-l", "warning"))
+        command = (*PYTHON, "celery", *plan.CELERY, "worker", "-Q", ",".join(plan.WORKERS), "-c", str(concurrency))
+        self.start(name, (*command, "-n", f"{name}-{os.getpid()}@%h", *plan.WORKER_OPTIONS))
 
     def beat(self) -> None:
         """The process that sends the sweep every five seconds."""
         schedule = str(Path(self.folder.name) / "beat")
-        self.start("beat", (*PYTHON, "celery", "-A", "studyplatform", "beat", "-s", schedule, "--pidfile", "", "-l", "warning"))
+        self.start("beat", (*PYTHON, "celery", *plan.CELERY, "beat", "-s", schedule, "--pidfile", "", "--loglevel", "WARNING"))
 
     def start(self, name: str, command: tuple[str, ...], ready: Callable[[], bool] = lambda: True) -> None:
         """Start a process and wait until it is ready.

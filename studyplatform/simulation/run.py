@@ -14,7 +14,7 @@ from studyplatform.simulation.pages import Browser
 from studyplatform.simulation.people import Person
 from studyplatform.simulation.walking import Journal, Walk
 from studyplatform.study import joining, links
-from studyplatform.study.models import Session, StageRun, Study
+from studyplatform.study.models import Participant, Session, StageRun, Study
 
 POLL_S = 0.5
 STALL_S = 300.0  # without any progress of the work after the sessions
@@ -61,17 +61,27 @@ class Guide:
                 (await http.put(f"{self.scripted}/script/recordings/{session_code}", json=part.bot)).raise_for_status()
 
 
+def invite(study: Study, count: int) -> list[Participant]:
+    """So many more simulated participants."""
+    return [joining.new_participant(study, simulated=True) for _ in range(count)]
+
+
+def link_of(participant: Participant) -> str:
+    """The path of the personal link."""
+    return urlsplit(links.personal_url(participant)).path
+
+
 async def walk_all(
-    study: Study, people: Sequence[Person], *, site: str, scripted_url: str | None, think: Callable[[], float] = lambda: 0.0
+    study: Study,
+    invited: Sequence[tuple[Participant, Person]],
+    *,
+    site: str,
+    scripted_url: str | None,
+    think: Callable[[], float] = lambda: 0.0,
 ) -> Run:
-    """Every person walks the study at the same time. `site`: the web's address; `scripted_url`: where recorded replies are told to."""
-    run = Run(study)
-    walks = []
-    for person in people:
-        participant = await in_thread(lambda: joining.new_participant(study, simulated=True))
-        link = urlsplit(links.personal_url(participant)).path
-        walks.append(Walk(Browser(site), link, person, Guide(person, scripted_url), think=think))
-    run.journals = list(await asyncio.gather(*(walk.go() for walk in walks)))
+    """Everybody walks the study at the same time. `site`: the web's address; `scripted_url`: where recorded replies are told to."""
+    walks = [Walk(Browser(site), link_of(who), person, Guide(person, scripted_url), think=think) for who, person in invited]
+    run = Run(study, list(await asyncio.gather(*(walk.go() for walk in walks))))
     run.unfinished = await wait_for_work(study)
     return run
 
