@@ -59,6 +59,12 @@ def _named(*names: str) -> Callable[[Address], bool]:
     return lambda address: address.name in names
 
 
+# Signing up is for nobody: that page only says so.
+COMING_AND_GOING = (
+    "account_login", "account_logout", "account_signup", "account_inactive", "account_email_verification_sent", "account_confirm_email",
+    "account_reset_password", "account_reset_password_done", "account_reset_password_from_key", "account_reset_password_from_key_done",
+)  # fmt: skip
+
 RULES = (
     Rule("a participant's pages are for the one who holds her seat", _starts("p/<"), ("participant",), hidden=True),
     Rule("a study's pages are for its own researchers", _starts("console/studies/<"), ("researcher",)),
@@ -69,11 +75,7 @@ RULES = (
     Rule("the front page is for everybody", _named("front"), ROLES),
     Rule("a participant's link speaks for itself", _starts("j/<", "join/<"), ROLES),
     Rule("texts of the interface are for everybody", _named("javascript-catalog", "set_language"), ROLES),
-    Rule(
-        "logging in is for everybody",
-        _named("account_login", "account_reset_password", "account_reset_password_done", "account_inactive"),
-        ROLES,
-    ),
+    Rule("coming in, going out and a forgotten password are for everybody", _named(*COMING_AND_GOING), ROLES),
     Rule("the rest of an account is its owner's", _starts("accounts/"), STAFF),
 )
 

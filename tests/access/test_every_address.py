@@ -113,3 +113,13 @@ def test_what_does_not_exist_looks_like_what_is_somebody_else_s(name: str, two: 
     session = Session.objects.get(participant=two.noa, position=1).code
     arguments = {"home": ["2" * 12], "chat": [two.ana.code, session], "questions": [two.ana.code, session]}[name]
     assert seat(two.ana).get(reverse(name, args=arguments)).status_code == 404
+
+
+def test_nobody_can_sign_up(client: Client, db: None):
+    from studyplatform.study.models import User
+
+    client.post(
+        reverse("account_signup"),
+        {"email": "new@example.org", "password1": "a-long-enough-password", "password2": "a-long-enough-password"},
+    )
+    assert not User.objects.exists()

@@ -21,5 +21,9 @@ def test_every_json_column_is_listed_with_its_reason():
 
 def test_what_a_page_may_name_has_a_public_code():
     named = ("Participant", "Session", "StageRun", "Memory", "Condition")
-    without = [m.__name__ for m in apps.get_models() if m._meta.app_label in OURS and m.__name__ in named and "code" not in {f.name for f in m._meta.get_fields()}]
+    without = [
+        m.__name__
+        for m in apps.get_models()
+        if m._meta.app_label in OURS and m.__name__ in named and "code" not in {f.name for f in m._meta.get_fields()}
+    ]
     assert without == []

@@ -16,7 +16,7 @@ INLINE = {
     "a script address": re.compile(r"javascript:"),
     "another host": re.compile(r"(?:src|href)=[\"'](?:https?:)?//"),
 }
-ARMS = re.compile(r"naive[\s_-]?rag|memory[\s_-]?bank|\blufy\b|\bamu\b", re.I)
+ARMS = re.compile(r"naive[\s_-]?rag|memory[\s_-]?bank|(?<![a-z])(?:lufy|amu)(?![a-z])", re.I)
 
 
 @pytest.mark.parametrize("what", INLINE)
