@@ -127,7 +127,11 @@ def test_retry_makes_a_failed_stage_due_once(two, django_capture_on_commit_callb
 @pytest.mark.parametrize(("name", "of"), [("console:person", "noa"), ("console:end_session", "session"), ("console:retry", "run")])
 def test_codes_of_another_study_are_not_found_under_this_one(two, name, of):
     session = session_of(two.noa)
-    code = {"noa": two.noa.code, "session": session.code, "run": StageRun.objects.create(session=session, stage="score", state="failed").code}[of]
+    code = {
+        "noa": two.noa.code,
+        "session": session.code,
+        "run": StageRun.objects.create(session=session, stage="score", state="failed").code,
+    }[of]
     url = reverse(name, args=[two.study.slug, code])
     client = logged_in(two.rae)
     assert (client.post if of == "run" else client.get)(url).status_code == 404
