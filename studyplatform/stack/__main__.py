@@ -4,7 +4,7 @@ import argparse
 import json
 import sys
 
-from studyplatform.stack import control
+from studyplatform.stack import control, demo
 from studyplatform.stack.faults import StackFault
 from studyplatform.stack.plan import Wanted, parse_groups
 
@@ -21,26 +21,30 @@ def parser() -> argparse.ArgumentParser:
 
 
 def add_commands(top: argparse.ArgumentParser) -> None:
+    port_help = "port for the pages (default: the last one, else 8000)"
     commands = top.add_subparsers(dest="action", required=True)
     up = commands.add_parser("up", help="start what is not running, and migrate")
     up.add_argument("--detach", action="store_true", help="run in the background; return when everything is ready")
     up.add_argument("--only", metavar="GROUPS", help="comma-separated: postgres, redis, llm, web, workers")
     up.add_argument("--no-migrate", action="store_true", help="leave the database as it is")
-    up.add_argument("--port", type=int, help="port for the pages (default: the last one, else 8000)")
+    up.add_argument("--port", type=int, help=port_help)
     commands.add_parser("down", help="stop everything")
     status = commands.add_parser("status", help="one line per service; exit status 0 when all are ready")
     status.add_argument("--json", action="store_true")
+    shown = commands.add_parser("demo", help="start everything, load the demo study and print the links")
+    shown.add_argument("--port", type=int, help=port_help)
     commands.add_parser("supervise", help=argparse.SUPPRESS).add_argument("wanted")
 
 
 def run(options: argparse.Namespace) -> int:
     """Exit status: 0 when it was done."""
     if options.action == "supervise":
-        document = json.loads(options.wanted)
-        control.supervise(Wanted(**{**document, "groups": tuple(document["groups"])}), say)
+        control.supervise(Wanted.of(json.loads(options.wanted)), say)
     elif options.action == "up":
         wanted = Wanted(parse_groups(options.only), migrate=not options.no_migrate, web_port=options.port)
         (control.start_detached if options.detach else control.supervise)(wanted, say)
+    elif options.action == "demo":
+        demo.run(Wanted(demo=True, web_port=options.port), say)
     elif options.action == "down":
         control.stop_running(say)
     else:

@@ -6,10 +6,10 @@ judgements are worth nothing, and no claim may rest on it. The same server score
 
 import argparse
 import signal
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-
-import xllamacpp
+from typing import Any
 
 from studyplatform.stack.faults import StackFault
 from studyplatform.stack.ports import HOST
@@ -27,8 +27,9 @@ def model_file() -> Path:
     return next(Path(spec.submodule_search_locations[0]).glob("*.gguf"))
 
 
-def parameters(host: str, port: int, threads: int) -> "xllamacpp.CommonParams":
-    chosen = xllamacpp.CommonParams()
+def parameters(library: Any, host: str, port: int, threads: int) -> Any:
+    """The server's settings; `library` is xllamacpp, whose compiled module has no types."""
+    chosen = library.CommonParams()
     chosen.model.path = str(model_file())
     chosen.model_alias = {MODEL}
     chosen.hostnames = [host]
@@ -51,7 +52,8 @@ def main() -> None:
     options.add_argument("--host", default=HOST)
     options.add_argument("--threads", type=int, default=1)
     given = options.parse_args()
-    server = xllamacpp.Server(parameters(given.host, given.port, given.threads))
+    library = import_module("xllamacpp")
+    server = library.Server(parameters(library, given.host, given.port, given.threads))
     print(f"{MODEL} at {server.listening_address}", flush=True)
     signal.pause()  # the server runs in threads of its own; SIGTERM ends the process
 

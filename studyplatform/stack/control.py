@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -15,18 +15,19 @@ from studyplatform.env import ROOT, stack_dir
 from studyplatform.stack import postgres
 from studyplatform.stack.faults import StackFault
 from studyplatform.stack.places import Places, read_json, tail, write_private
-from studyplatform.stack.plan import Plan, Wanted
+from studyplatform.stack.plan import Plan, Wanted, groups_of
 from studyplatform.stack.processes import Record
+from studyplatform.stack.services import nothing
 from studyplatform.stack.supervisor import AlreadyRunning, Say, Supervisor, hold, stop_orphans
 
-START_TIMEOUT_S = 300
+START_TIMEOUT_S = 240
 
 
 def places() -> Places:
     return Places(stack_dir())
 
 
-def supervise(wanted: Wanted, say: Say, on_tick: Callable[[Supervisor], None] = lambda _: None) -> None:
+def supervise(wanted: Wanted, say: Say, after_tick: Callable[[], None] = nothing) -> None:
     """Be the supervisor until asked to stop. If another one runs here, have it start what is wanted and return.
 
     Raises:
@@ -37,8 +38,8 @@ def supervise(wanted: Wanted, say: Say, on_tick: Callable[[Supervisor], None] = 
     try:
         with Supervisor(here, say) as supervisor:
             _take_on(supervisor, wanted)
-            signal.signal(signal.SIGUSR1, lambda *_: _widen(supervisor))
-            supervisor.run(until=lambda: on_tick(supervisor) is not None)
+            signal.signal(signal.SIGUSR1, lambda *_: supervisor.later(lambda: _widen(supervisor)))
+            supervisor.run(after_tick=after_tick)
             say("Stopping.")
         say("Everything is stopped.")
     except AlreadyRunning:
@@ -47,10 +48,10 @@ def supervise(wanted: Wanted, say: Say, on_tick: Callable[[Supervisor], None] = 
 
 
 def _take_on(supervisor: Supervisor, wanted: Wanted) -> None:
-    here = supervisor.places
-    if "postgres" in wanted.groups and postgres.stop_owner(postgres.locate(here)):
+    here, running = supervisor.places, groups_of(supervisor.children)
+    if "postgres" in wanted.groups and "postgres" not in running and postgres.stop_owner(postgres.locate(here)):
         supervisor.say("Postgres still ran without a supervisor: stopped it.")
-    plan = Plan(here, wanted)
+    plan = Plan(here, wanted, running)
     for line in plan.moved:
         supervisor.say(line)
     plan.write()
@@ -97,6 +98,8 @@ def wait_until_up(here: Places, wanted: Wanted, say: Say, process: "subprocess.P
         if process is not None and process.poll() is not None:
             last = tail(here.log / "supervisor.log").strip().splitlines()
             raise StackFault(last[-1] if last else "The supervisor ended at once: see its log.")
+        if process is None and not supervisor_of(here):
+            raise StackFault("The supervisor ended meanwhile: run `manage.py stack up` again.")
         services = status(here)["services"]
         waited = [s for s in services.values() if s["state"] not in ("ready", "done")]
         if services and supervisor_of(here) and _covers(services, wanted):
@@ -109,9 +112,10 @@ def wait_until_up(here: Places, wanted: Wanted, say: Say, process: "subprocess.P
     raise StackFault(f"The stack did not come up in {START_TIMEOUT_S} s: `manage.py stack status` says what is missing.")
 
 
-def _covers(services: dict[str, Any], wanted: Wanted) -> bool:
-    first = {"postgres": "postgres", "redis": "valkey", "llm": "encoder", "web": "web", "workers": "beat"}
-    return all(first[group] in services for group in wanted.groups)
+def _covers(services: Container[str], wanted: Wanted) -> bool:
+    migrates = wanted.migrate and "postgres" in wanted.groups
+    steps = [name for name, asked in (("migrate", migrates), ("demo-people", wanted.demo)) if asked]
+    return set(wanted.groups) <= groups_of(services) and all(step in services for step in steps)
 
 
 def _ask_running(here: Places, wanted: Wanted) -> None:
@@ -123,12 +127,9 @@ def _ask_running(here: Places, wanted: Wanted) -> None:
 
 
 def _widen(supervisor: Supervisor) -> None:
-    document = read_json(supervisor.places.run / "wanted.json") or {}
-    asked = Wanted(**{**document, "groups": tuple(document.get("groups", ()))})
-    running = supervisor.children
-    first = {"postgres": "postgres", "redis": "valkey", "llm": "encoder", "web": "web", "workers": "beat"}
-    missing = tuple(group for group in asked.groups if first[group] not in running)
-    _take_on(supervisor, Wanted(missing, asked.migrate and "migrate" not in running, asked.demo, asked.web_port))
+    document = read_json(supervisor.places.run / "wanted.json")
+    if document:
+        _take_on(supervisor, Wanted.of(document))
 
 
 def supervisor_of(here: Places) -> Record | None:

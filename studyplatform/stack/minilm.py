@@ -53,7 +53,8 @@ class MiniLM:
         for row, encoding in enumerate(encodings):
             ids[row, : len(encoding.ids)] = encoding.ids
             mask[row, : len(encoding.ids)] = 1
-        states = self._session.run(None, {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)})[0]
+        outputs = self._session.run(None, {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)})
+        states = np.asarray(outputs[0], np.float32)
         means = (states * mask[..., None]).sum(axis=1) / mask.sum(axis=1)[:, None]
         return np.asarray(means / np.linalg.norm(means, axis=1, keepdims=True), np.float32)
 

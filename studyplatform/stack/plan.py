@@ -6,9 +6,10 @@
 import json
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from studyplatform.env import ROOT, read_env_file
 from studyplatform.stack import ports, postgres, valkey
@@ -17,7 +18,8 @@ from studyplatform.stack.places import Places, read_json, secrets_of, write_env,
 from studyplatform.stack.services import Service, says_healthy
 
 GROUPS = ("postgres", "redis", "llm", "web", "workers")
-LISTENERS = {"postgres": ("postgres",), "redis": ("valkey",), "llm": ("chat-model", "encoder"), "web": ("web",), "workers": ()}
+LISTENERS = {"postgres": ("postgres",), "redis": ("valkey",), "llm": ("encoder", "chat-model"), "web": ("web",), "workers": ()}
+MARKS = {"postgres": "postgres", "redis": "valkey", "llm": "chat-model", "web": "web", "workers": "beat"}  # runs when the group does
 WORKERS = {"default": 3, "llm": 2, "gpu": 1}  # queue → tasks at a time
 WEB_OPTIONS = ("--ws-max-size", "262144", "--timeout-graceful-shutdown", "3", "--no-access-log", "--lifespan", "off")
 CELERY = ("-A", "studyplatform.celery")
@@ -33,6 +35,16 @@ class Wanted:
     demo: bool = False
     web_port: int | None = None
 
+    @classmethod
+    def of(cls, document: Mapping[str, Any]) -> "Wanted":
+        """From the JSON that one process hands to another."""
+        return cls(**{**document, "groups": tuple(document["groups"])})
+
+
+def groups_of(services: Container[str]) -> frozenset[str]:
+    """The groups that these services make up."""
+    return frozenset(group for group in GROUPS if MARKS[group] in services)
+
 
 def parse_groups(text: str | None) -> tuple[str, ...]:
     """Raises StackFault on a name that is not a group."""
@@ -44,11 +56,13 @@ def parse_groups(text: str | None) -> tuple[str, ...]:
 
 
 class Plan:
-    """The services for what is wanted. Ports are kept from the last run where they are still free."""
+    """The services for what is wanted and does not run yet. Ports are kept from the last run where they are still free."""
 
-    def __init__(self, places: Places, wanted: Wanted) -> None:
+    def __init__(self, places: Places, wanted: Wanted, running: frozenset[str] = frozenset()) -> None:
         self.places = places
         self.wanted = wanted
+        self.new = [group for group in GROUPS if group in wanted.groups and group not in running]
+        self.own = running | set(wanted.groups)
         self.moved: list[str] = []
         self._secrets = secrets_of(places)
         self._ports = self._choose_ports()
@@ -61,7 +75,7 @@ class Plan:
     def services(self) -> list[Service]:
         """In the order in which they are started."""
         make = {"postgres": self._postgres, "redis": self._valkey, "llm": self._models, "web": self._web, "workers": self._workers}
-        found = [service for group in GROUPS if group in self.wanted.groups for service in make[group]()]
+        found = [service for group in self.new for service in make[group]()]
         stores = [service for service in found if service.store]
         rest = [service for service in found if not service.store]
         return stores + self._steps() + rest
@@ -77,7 +91,7 @@ class Plan:
     def _choose_ports(self) -> dict[str, int]:
         known = read_json(self.places.run / "ports.json") or {}
         chosen = {name: int(port) for name, port in known.items() if name in ports.WANTED}
-        for group in self.wanted.groups:
+        for group in self.new:
             for name in LISTENERS[group]:
                 wish = self._wish(name, chosen)
                 others = {port for other, port in chosen.items() if other != name}
@@ -95,14 +109,14 @@ class Plan:
     def _own_settings(self) -> dict[str, str]:
         """The settings that follow from the services of this stack."""
         own = {"SECRET_KEY": self._secrets["secret_key"], "SCRIPTED_URL": f"http://{ports.HOST}:{self._ports['scripted']}/v1"}
-        if "postgres" in self.wanted.groups:
+        if "postgres" in self.own:
             own["DATABASE_URL"] = postgres.url(self._ports["postgres"], self._secrets["postgres"])
-        if "redis" in self.wanted.groups:
+        if "redis" in self.own:
             own["REDIS_URL"] = valkey.url(self._ports["valkey"], self._secrets["valkey"])
-        if "llm" in self.wanted.groups:
+        if "llm" in self.own:
             own["LOCAL_LLM_URL"] = f"http://{ports.HOST}:{self._ports['chat-model']}/v1"
             own["LOCAL_EMBEDDINGS_URL"] = f"http://{ports.HOST}:{self._ports['encoder']}/v1"
-        if "web" in self.wanted.groups:
+        if "web" in self.own:
             own["PUBLIC_URL"] = os.environ.get("PUBLIC_URL") or f"http://{ports.HOST}:{self._ports['web']}"
         return own
 
@@ -182,7 +196,7 @@ class Plan:
 
     def _steps(self) -> list[Service]:
         steps = []
-        if self.wanted.migrate and "postgres" in self.wanted.groups:
+        if self.wanted.migrate and "postgres" in self.own:
             steps.append(self._step("migrate", "Migrations", "migrate", "--noinput", needs=("postgres",)))
         if self.wanted.demo:
             steps.append(self._step("demo-people", "Demo study", "demo", "--people", needs=("postgres", "valkey", "migrate")))
@@ -205,6 +219,7 @@ class Plan:
                 f"Worker ({queue})",
                 *("-m", "celery", *CELERY, "worker", "-Q", queue, "-c", str(size), "-n", f"{queue}@%h", *WORKER_OPTIONS),
                 needs=needs,
+                ready_line=" ready.",
             )
             for queue, size in WORKERS.items()
         ]

@@ -19,7 +19,7 @@ from typing import Any
 from studyplatform.stack.faults import StackFault, explain
 from studyplatform.stack.places import Places, check_room, set_aside, tail, write_private
 from studyplatform.stack.processes import Record, end_session, record_of, stop
-from studyplatform.stack.services import Service, spawn
+from studyplatform.stack.services import Service, nothing, spawn
 
 BACK_OFF_S = (0.5, 1, 2, 4, 8, 15, 30)
 STEADY_S = 60  # after running this long, a failure counts as the first again
@@ -62,6 +62,7 @@ class Supervisor:
         self.children: dict[str, Child] = {}
         self._lock: int | None = None
         self._stopping = False
+        self._acts: list[Callable[[], None]] = []
         self._tidied = time.monotonic()
         self._published = ""
 
@@ -70,8 +71,8 @@ class Supervisor:
         own = record_of(os.getpid(), signal.SIGTERM)
         if own:
             own.write(self.places.run / "supervisor.json")
-        for name in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-            signal.signal(name, lambda *_: self.ask_to_stop())
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            signal.signal(number, lambda *_: self.ask_to_stop())
         for name in stop_orphans(self.places):
             self.say(f"{name} was left over from a supervisor that was killed: stopped it.")
         return self
@@ -89,6 +90,10 @@ class Supervisor:
     def stopping(self) -> bool:
         return self._stopping
 
+    def later(self, act: Callable[[], None]) -> None:
+        """Do this before the next tick; for signal handlers, which may run in the middle of one."""
+        self._acts.append(act)
+
     def add(self, services: Iterable[Service]) -> None:
         """Take on services that are not there yet."""
         for service in services:
@@ -100,6 +105,8 @@ class Supervisor:
         Raises:
             StackFault: an essential service does not come up.
         """
+        while self._acts:
+            self._acts.pop(0)()
         now = time.monotonic()
         for child in self.children.values():
             if not self._stopping:
@@ -109,10 +116,11 @@ class Supervisor:
             self._tidy()
         self.publish()
 
-    def run(self, *, until: Callable[[], bool] = lambda: False) -> None:
-        """Tick until asked to stop, or until `until()`."""
-        while not self._stopping and not until():
+    def run(self, *, after_tick: Callable[[], None] = nothing) -> None:
+        """Tick until asked to stop."""
+        while not self._stopping:
             self.tick()
+            after_tick()
             settled = all(child.satisfied for child in self.children.values())
             time.sleep(0.4 if settled else 0.05)
 
@@ -144,7 +152,7 @@ class Supervisor:
             end_session(process.pid)  # before it is reaped: until then nobody else can get its id
             self._ended(child, process.wait(), now)
         elif child.state == "starting" and not child.service.once:
-            if child.service.ready():
+            if self._is_ready(child):
                 child.state, child.was_ready, child.message = "ready", True, ""
                 self.say(f"{child.service.title}: ready{_at(child.service)}.")
             elif now - child.since > child.service.patience_s:
@@ -152,6 +160,10 @@ class Supervisor:
                 self._failed(child, None, now)
         elif child.state == "ready" and now - child.since > STEADY_S:
             child.failures = 0
+
+    def _is_ready(self, child: Child) -> bool:
+        line = child.service.ready_line
+        return (not line or line in self._said_since(child)) and child.service.ready()
 
     def _ended(self, child: Child, code: int, now: float) -> None:
         self._record_path(child.service.name).unlink(missing_ok=True)
@@ -165,7 +177,7 @@ class Supervisor:
         child.process = None
         child.failures += 1
         log = self.places.log_of(child.service.name)
-        child.message = explain(child.service.title, code, self._said_since(child, log), str(log))
+        child.message = explain(child.service.title, code, self._said_since(child), str(log))
         hopeless = child.service.once or (child.service.essential and not child.was_ready and child.failures >= TRIES)
         if hopeless and child.service.essential:
             child.state = "failed"
@@ -178,7 +190,9 @@ class Supervisor:
         child.restarts += 1
         self.say(f"{child.message}; starting it again in {BACK_OFF_S[min(child.failures, len(BACK_OFF_S)) - 1]:g} s.")
 
-    def _said_since(self, child: Child, log: Path) -> str:
+    def _said_since(self, child: Child) -> str:
+        """The end of what it logged since it was last started."""
+        log = self.places.log_of(child.service.name)
         size = log.stat().st_size if log.exists() else 0
         return tail(log, min(4000, max(size - child.log_from, 0)))
 
