@@ -6,6 +6,7 @@ shrink towards the mean, so they are stretched back to the spread of the trainin
 
 import json
 import re
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import ClassVar
@@ -17,7 +18,7 @@ from memory import encoders
 from memory.measures.scorer import Context, Score, Scorer
 from memory.policy import Exchange
 
-WEIGHTS = Path(__file__).parent / "arousal_weights.json"
+WEIGHTS = Path(__file__).parent / "weights"
 LOWEST, HIGHEST = 1.0, 5.0
 FEATURES = ("words", "exclamations", "questions", "capitals", "ellipses", "digits", "stretched")
 _WORD = re.compile(r"\w+")
@@ -35,29 +36,36 @@ class RidgeArousal(Scorer):
 
     def score(self, exchange: Exchange, context: Context) -> Score:
         if not exchange.user.strip():
-            return Score(_weights().mean, fallback=True)
+            return Score(weights(self._encoder).mean, fallback=True)
         vectors = encoders.get(self._encoder).embed([exchange.user])
-        return Score(float(predict(_weights(), vectors, [exchange.user])[0]))
+        return Score(float(predict(weights(self._encoder), vectors, [exchange.user])[0]))
 
 
+@dataclass(frozen=True)
 class Weights:
-    """Coefficients of the standardised features: (dimension + surface,), the intercept, and the stretch about the mean."""
+    """Coefficients, shape (dimension + surface features,), of the deviation from `mean`, and how far it is stretched."""
 
-    def __init__(self, raw: dict[str, object]) -> None:
-        self.coefficients = np.array(raw["coefficients"], dtype=np.float64)
-        self.mean = float(str(raw["mean"]))
-        self.stretch = float(str(raw["stretch"]))
-
-
-@lru_cache(maxsize=1)
-def _weights() -> Weights:
-    return Weights(json.loads(WEIGHTS.read_text("utf-8")))
+    coefficients: NDArray[np.float64]
+    mean: float
+    stretch: float
 
 
-def predict(weights: Weights, vectors: NDArray[np.float32], texts: list[str]) -> NDArray[np.float64]:
+def file_name(encoder: str) -> str:
+    """Where an encoder's weights are, within `WEIGHTS`."""
+    return f"arousal_{encoder.replace('/', '_')}.json"
+
+
+@lru_cache(maxsize=8)
+def weights(encoder: str) -> Weights:
+    """The committed weights for this encoder's embeddings."""
+    raw = json.loads((WEIGHTS / file_name(encoder)).read_text("utf-8"))
+    return Weights(np.array(raw["coefficients"], dtype=np.float64), raw["mean"], raw["stretch"])
+
+
+def predict(trained: Weights, vectors: NDArray[np.float32], texts: list[str]) -> NDArray[np.float64]:
     """Arousal of each text, shape (n,), 1 to 5."""
-    raw = design(vectors, texts) @ weights.coefficients
-    return np.clip(weights.mean + weights.stretch * raw, LOWEST, HIGHEST)
+    raw = design(vectors, texts) @ trained.coefficients
+    return np.clip(trained.mean + trained.stretch * raw, LOWEST, HIGHEST)
 
 
 def design(vectors: NDArray[np.float32], texts: list[str]) -> NDArray[np.float64]:
