@@ -1,10 +1,10 @@
 """Which of a person's utterances a question is about, found by the words they share."""
 
-import re
 from collections import Counter
 from collections.abc import Sequence
 
-_WORD = re.compile(r"\w+")
+from studyplatform.scripted.sentences import content_words
+
 ANSWER_WEIGHT = 2.0
 QUESTION_WEIGHT = 1.0
 MOST = 2
@@ -18,9 +18,9 @@ def choose(question: str, answer: str, utterances: Sequence[str]) -> tuple[int, 
     """
     if not utterances:
         return ()
-    bags = [set(_words(text)) for text in utterances]
+    bags = [set(content_words(text)) for text in utterances]
     spread = Counter(word for bag in bags for word in bag)
-    asked, held = set(_words(question)), set(_words(answer))
+    asked, held = set(content_words(question)), set(content_words(answer))
 
     def score(bag: set[str]) -> float:
         weights = ((ANSWER_WEIGHT if w in held else QUESTION_WEIGHT) / spread[w] for w in bag & (asked | held))
@@ -30,7 +30,3 @@ def choose(question: str, answer: str, utterances: Sequence[str]) -> tuple[int, 
     best = score(bags[ranked[0]])
     chosen = [i for i in ranked[:MOST] if best > 0 and score(bags[i]) >= best / 2]
     return tuple(sorted(chosen or ranked[:1]))
-
-
-def _words(text: str) -> list[str]:
-    return [word for word in _WORD.findall(text.lower()) if len(word) > 2 or word.isdigit()]

@@ -117,9 +117,9 @@ def test_an_unknown_system_is_refused_with_the_names_that_are_there(tmp_path: Pa
 
 
 def test_a_question_is_tied_to_the_words_that_answer_it() -> None:
-    said = ["Good morning", "My parrot is called Biscuit", "I like rye bread", "The parrot likes bread"]
+    said = ["Good morning", "He is called Biscuit", "I like rye bread", "The parrot likes bread too"]
     assert 1 in evidence.choose("What is the name of the parrot?", "Biscuit", said)
-    assert evidence.choose("How was the weather?", "Sunny", said) == (1,)  # nothing shared, two as long: the first of the longest
+    assert evidence.choose("How was the weather?", "Sunny", said) == (3,)  # nothing shared but small words: the longest
     assert evidence.choose("How was the weather?", "Sunny", []) == ()
 
 
