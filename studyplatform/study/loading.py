@@ -7,13 +7,14 @@ import re
 import tomllib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, get_args
 
 from django.db import transaction
 from django.db.models import F, Max
-from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic import BaseModel, ValidationError
 
-from studyplatform.study import rules
+from studyplatform.study import reading, rules
 from studyplatform.study.config import AMENDABLE, StudyConfig
 from studyplatform.study.lines import Path, line_of, lines_of
 from studyplatform.study.models import Amendment, Condition, Study, User
@@ -80,9 +81,9 @@ def parse(text: str, checks: Sequence[Check] = ()) -> Loaded:
     except ValidationError as error:
         config = None
         faults += [_fault(lines, *_explain(detail)) for detail in error.errors()]
-    faults += [_fault(lines, path, message) for path, message in rules.findings(_readable(data))]
-    if config is not None:
-        faults += [_fault(lines, path, message) for check in checks for path, message in check(config)]
+    tables = reading.readable(data)
+    found = chain(rules.findings(tables), *(check(config or reading.stand_in(tables)) for check in checks))
+    faults += [_fault(lines, path, message) for path, message in found if path[0] in tables]
     if faults or config is None:
         raise BadStudyFile(faults)
     return Loaded(config, text, hash_of(config))
@@ -238,20 +239,3 @@ def _model_in(annotation: Any) -> type[BaseModel] | None:
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation
     return next((found for part in get_args(annotation) if (found := _model_in(part))), None)
-
-
-def _readable(data: dict[str, Any]) -> dict[str, Any]:
-    """The tables that can be read by themselves, with the defaults of those that the file leaves out."""
-    tables: dict[str, Any] = {}
-    for name, field in StudyConfig.model_fields.items():
-        if name not in data and field.is_required():
-            continue
-        try:
-            tables[name] = _read(field.annotation, data[name]) if name in data else field.get_default()
-        except ValidationError:
-            continue
-    return tables
-
-
-def _read(annotation: Any, value: Any) -> Any:
-    return TypeAdapter(annotation).validate_python(value)

@@ -8,14 +8,13 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.translation import gettext
 from django.views.decorators.http import require_GET, require_POST
 
-from studyplatform.study import consenting, devices, joining, planning, scheduling, sessions, wording, zones
+from studyplatform.study import consenting, devices, joining, planning, scheduling, sessions, steps, wording, zones
 from studyplatform.study.models import Participant, Session
 from studyplatform.study.pages.frame import earned, show
 from studyplatform.study.seats import SeatedRequest, seated
-from studyplatform.study.studies import admits, config_of
+from studyplatform.study.studies import config_of
 
 
 @require_GET
@@ -23,7 +22,7 @@ from studyplatform.study.studies import admits, config_of
 def home(request: SeatedRequest) -> HttpResponse:
     """Leads through consent and instructions first, and to the end when all is over."""
     participant = request.participant
-    step = _step_before(participant)
+    step = steps.before(participant)
     if step:
         return redirect(step, participant.code)
     if participant.state == Participant.State.FINISHED:
@@ -37,7 +36,7 @@ def home(request: SeatedRequest) -> HttpResponse:
 def plan(request: SeatedRequest) -> HttpResponse:
     """The part of the home page that changes by itself."""
     participant = request.participant
-    if _step_before(participant) or participant.state == Participant.State.FINISHED:
+    if steps.before(participant) or participant.state == Participant.State.FINISHED:
         return HttpResponse(headers={"HX-Redirect": reverse("home", args=[participant.code])})
     return show(request, "_plan.html", participant.study, **_plan(request))
 
@@ -48,7 +47,7 @@ def begin(request: SeatedRequest, session_code: str) -> HttpResponse:
     """Begin the next conversation. A device that the study does not allow is told so before the visit counts."""
     participant = request.participant
     session = get_object_or_404(Session.objects.select_related("participant__study"), participant=participant, code=session_code)
-    if _step_before(participant):
+    if steps.before(participant):
         return redirect("home", participant.code)
     words = devices.refusal(request, config_of(participant.study))
     if words:
@@ -84,17 +83,6 @@ def end(request: SeatedRequest) -> HttpResponse:
     return show(request, "end.html", participant.study, done=done, earned=earned(participant), statement=statement)
 
 
-def _step_before(participant: Participant) -> str:
-    """The page that comes before the conversations, while there is one."""
-    if participant.state == Participant.State.FINISHED:
-        return ""
-    if not consenting.is_current(participant):
-        return "consent"
-    if participant.instructions_version != config_of(participant.study).instructions.version:
-        return "instructions"
-    return ""
-
-
 def _plan(request: SeatedRequest) -> dict[str, Any]:
     participant = request.participant
     config = config_of(participant.study)
@@ -113,21 +101,10 @@ def _plan(request: SeatedRequest) -> dict[str, Any]:
 def _link(found: planning.Next, request: SeatedRequest) -> dict[str, str]:
     """The next thing with its button, or with what stands in its way."""
     shown = {"title": found.title, "about": found.about, "button": found.button, "colour": found.colour, "shape": found.shape}
-    hindrance = _hindrance(request) if found.action in ("begin", "chat") else ""
+    hindrance = steps.hindrance(request, request.participant) if found.action == "begin" else ""
     if hindrance:
         return shown | {"hindrance": hindrance}
     if not found.action:
         return shown
     way = "begin" if found.action == "begin" else "href"
     return shown | {way: reverse(found.action, args=[request.participant.code, found.session.code])}
-
-
-def _hindrance(request: SeatedRequest) -> str:
-    study = request.participant.study
-    if not admits(study, pilot=request.participant.pilot):
-        return (
-            gettext("The study is paused. Nothing of yours is lost, and no time of yours runs out.")
-            if study.state == study.State.PAUSED
-            else gettext("The study takes no conversations at the moment.")
-        )
-    return devices.refusal(request, config_of(study))
