@@ -37,12 +37,17 @@ def compose(
     """
     system = prompt.render(
         assistant=assistant,
-        language=_LANGUAGES.get(language, language),
+        language=language_name(language),
         summary=quoted(summary, memory_chars) or NOTHING,
         notes=_notes(lines, memory_chars) or NOTHING,
     )
     talk: list[Message] = [{"role": "user" if u.role == "user" else "assistant", "content": u.text} for u in recent if u.text]
     return [*system, *talk]
+
+
+def language_name(code: str) -> str:
+    """A participant's language, as a prompt names it."""
+    return _LANGUAGES.get(code, code)
 
 
 def quoted(text: str, at_most: int) -> str:

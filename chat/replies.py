@@ -155,7 +155,7 @@ async def _make(writing: Writing, calls: list[Call]) -> None:
         return
     recalled = await _recall(writing)
     usage = await _ask(writing, recalled, calls)
-    text = usage.raw.strip()
+    text = usage.raw if writing.occasion.simulated else usage.raw.strip()  # a recorded utterance is kept to the last space
     if writing.occasion.simulated and text == EMPTY_MARKER:
         text = ""
     await writing.reveal.finish()

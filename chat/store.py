@@ -107,8 +107,8 @@ WITH s AS (
   SELECT id, 'bot', last_seq, '', '', 'pending', %(process)s, 1, {_LEASE}, '', false, 0 FROM s
   RETURNING id
 ), write AS (
-  INSERT INTO memory_memorywrite (arm_id, session_id, seq, state, outcome, flags, reason, raw, owner, attempt)
-  SELECT arm_id, id, last_seq, 'open', '', '{{}}', '', '', '', 0 FROM s
+  INSERT INTO memory_memorywrite (arm_id, session_id, seq, state, outcome, flags, reason, raw, owner, attempt, failures)
+  SELECT arm_id, id, last_seq, 'open', '', '{{}}', '', '', '', 0, 0 FROM s
 )
 SELECT {_STANDING}, reply.id AS reply_id,
   ARRAY(SELECT process FROM chat_connection WHERE session_id = %(session)s AND closed_at IS NULL AND process <> %(process)s) AS others,

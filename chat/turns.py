@@ -36,19 +36,17 @@ async def act(occasion: Occasion, socket: Socket, frame: Frame, *, arrived: floa
 
 
 async def hello(occasion: Occasion, socket: Socket, frame: Hello) -> None:
-    """Begin the conversation if its time has come, send what the browser has missed, and go on with what is being written."""
+    """Send what the browser has missed, go on with what is being written; the first hello of all calls for the opener."""
     socket.hold()
-    if not await _is_chatting(occasion):
+    past = await store.past(session=occasion.id, after=frame.last_seq)
+    if past is None or past.state != Session.State.CHATTING:
         socket.welcome(Ended(next=await _elsewhere(occasion)))
         return
-    past = await store.past(session=occasion.id, after=frame.last_seq)
-    if past is not None and past.last_seq == 0 and past.unfinished is None:
+    if past.last_seq == 0 and past.unfinished is None:
         opener = await store.open_opener(occasion.id)
         if opener is not None:
             await replies.begin_claimed(opener, occasion)
-        past = await store.past(session=occasion.id, after=frame.last_seq)
-    if past is None:
-        return
+        past = await store.past(session=occasion.id, after=frame.last_seq) or past
     socket.welcome(_welcome(occasion, past))
 
 
@@ -73,22 +71,6 @@ def _pending(past: Past) -> Pending | None:
     if past.unfinished is None:
         return None
     return Pending(**{k: v for k, v in past.unfinished.items() if k != "owner"})
-
-
-async def _is_chatting(occasion: Occasion) -> bool:
-    standing = await store.standing(occasion.id)
-    if standing is not None and standing.state == Session.State.OPEN:
-        return await threads.run(_begin, occasion.id)
-    return standing is not None and standing.state == Session.State.CHATTING
-
-
-def _begin(session_id: int) -> bool:
-    """Whether the session runs now; another tab may have begun it just before."""
-    session = Session.objects.select_related("participant__study").get(pk=session_id)
-    if sessions.begin(session):
-        return True
-    session.refresh_from_db(fields=["state"])
-    return session.state == Session.State.CHATTING
 
 
 async def _elsewhere(occasion: Occasion) -> str:

@@ -5,6 +5,8 @@ from django.conf import settings
 
 from tests.cast import Cast, stage_cast
 
+pytest_plugins = ["tests.scripted_server"]
+
 
 def pytest_configure() -> None:
     """A quick password hash: everybody of the cast would else cost a third of a second."""
