@@ -52,8 +52,8 @@ class Environment(BaseModel):
 
     model_config = ConfigDict(extra="ignore")
 
-    DATABASE_URL: str
-    REDIS_URL: str
+    DATABASE_URL: str = Field(pattern=r"^postgres(ql)?://")
+    REDIS_URL: str = Field(pattern=r"^rediss?://")
     SECRET_KEY: str = Field(min_length=32)
     DEBUG: bool = False
     ALLOWED_HOSTS: Annotated[list[str], BeforeValidator(_words)] = [
@@ -61,7 +61,7 @@ class Environment(BaseModel):
         "127.0.0.1",
         "[::1]",
     ]
-    PUBLIC_URL: str = "http://127.0.0.1:8000"
+    PUBLIC_URL: str = Field(default="http://127.0.0.1:8000", pattern=r"^https?://")
     LLM_PROVIDERS: Annotated[dict[str, Provider], BeforeValidator(_json)] = {}
     LOCAL_LLM_URL: str = "http://127.0.0.1:8101/v1"
     LOCAL_EMBEDDINGS_URL: str = "http://127.0.0.1:8102/v1"

@@ -30,10 +30,10 @@ def explain(name: str, exit_code: int | None, log_tail: str, log_path: str) -> s
     for pattern, advice in _SIGNS:
         if re.search(pattern, log_tail):
             return f"{name}: {advice} (log: {log_path})"
-    return f"{name}: {_manner(exit_code)} (log: {log_path})"
+    return f"{name}: {_manner(exit_code, log_tail)} (log: {log_path})"
 
 
-def _manner(exit_code: int | None) -> str:
+def _manner(exit_code: int | None, log_tail: str) -> str:
     if exit_code is None:
         return "runs but does not answer: read its log"
     if exit_code == -signal.SIGILL:
@@ -42,4 +42,5 @@ def _manner(exit_code: int | None) -> str:
         return "was killed, by hand or by the system when memory ran out: close other programs if it happens again"
     if exit_code < 0:
         return f"was ended by signal {signal.Signals(-exit_code).name}: read its log"
-    return f"ended with status {exit_code}: read its log"
+    last = log_tail.strip().splitlines()[-1:] or ["read its log"]
+    return f"ended with status {exit_code}: {last[0][:200]}"

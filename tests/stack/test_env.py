@@ -1,0 +1,49 @@
+"""Settings are parsed or refused; the environment wins over the stack's file."""
+
+from pathlib import Path
+
+import pytest
+
+from studyplatform import env
+
+GOOD = {"DATABASE_URL": "postgresql://a:b@h:5/d", "REDIS_URL": "redis://h:6/0", "SECRET_KEY": "k" * 32}
+
+
+def test_the_environment_wins_over_the_stacks_file():
+    assert env.parse({"REDIS_URL": "redis://mine:1/0"}, GOOD).REDIS_URL == "redis://mine:1/0"
+
+
+def test_everything_missing_is_named_at_once_with_what_to_do():
+    with pytest.raises(env.BadEnvironment) as refused:
+        env.parse({}, {})
+    assert all(name in str(refused.value) for name in GOOD)
+    assert "manage.py stack up" in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"SECRET_KEY": "short"},
+        {"DATABASE_URL": "sqlite:///db.sqlite3"},
+        {"REDIS_URL": "127.0.0.1:6379"},
+        {"PUBLIC_URL": "study.example.org"},
+        {"LLM_PROVIDERS": "{not json"},
+        {"LLM_PROVIDERS": '{"openai": {"url": "https://x/v1", "api_key": "secret"}}'},
+        {"DB_POOL_SIZE": "0"},
+        {"DEBUG": "perhaps"},
+    ],
+)
+def test_a_setting_that_cannot_be_used_is_refused_by_name(wrong: dict[str, str]):
+    with pytest.raises(env.BadEnvironment, match=next(iter(wrong))):
+        env.parse({**GOOD, **wrong}, {})
+
+
+def test_a_key_in_the_environment_is_never_quoted_back():
+    with pytest.raises(env.BadEnvironment) as refused:
+        env.parse({**GOOD, "SECRET_KEY": "hunter2"}, {})
+    assert "hunter2" not in str(refused.value)
+
+
+def test_the_stacks_file_may_have_comments_and_values_with_equal_signs(tmp_path: Path):
+    (tmp_path / "stack.env").write_text("# a=b\nSECRET_KEY=abc=def\n\n")
+    assert env.read_env_file(tmp_path / "stack.env") == {"SECRET_KEY": "abc=def"}
