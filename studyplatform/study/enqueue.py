@@ -2,9 +2,10 @@
 
 import logging
 
-from celery import current_app
 from django.db import transaction
 from kombu.exceptions import OperationalError
+
+from studyplatform.celery import app
 
 log = logging.getLogger(__name__)
 
@@ -20,7 +21,7 @@ QUEUE_OF_STAGE = {
 
 def _send(task: str, args: list[object], queue: str) -> None:
     try:
-        current_app.send_task(f"studyplatform.jobs.{task}", args=args, queue=queue, retry=False)
+        app.send_task(f"studyplatform.jobs.{task}", args=args, queue=queue, retry=False)
     except (
         OperationalError,
         OSError,
