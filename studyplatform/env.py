@@ -6,12 +6,13 @@ Nothing about a study's design belongs here (see `studyplatform.study.config`).
 import json
 import os
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-ROOT = Path(__file__).resolve().parent.parent
+from studyplatform.envfile import ROOT, read_env_file, stack_dir
+
+__all__ = ["ROOT", "BadEnvironment", "Environment", "Provider", "load", "parse", "read_env_file", "stack_dir"]
 
 
 class BadEnvironment(Exception):
@@ -23,11 +24,7 @@ def _json(value: Any) -> Any:
 
 
 def _words(value: Any) -> Any:
-    return (
-        [w.strip() for w in value.split(",") if w.strip()]
-        if isinstance(value, str)
-        else value
-    )
+    return [w.strip() for w in value.split(",") if w.strip()] if isinstance(value, str) else value
 
 
 class Provider(BaseModel):
@@ -72,23 +69,6 @@ class Environment(BaseModel):
     EMAIL_URL: str = "console:"
 
 
-def stack_dir() -> Path:
-    """Folder that holds all state of the local stack (`STACK_DIR`, default `var/` of the checkout)."""
-    return Path(os.environ.get("STACK_DIR") or ROOT / "var").resolve()
-
-
-def read_env_file(path: Path) -> dict[str, str]:
-    """Lines `NAME=value` of a file, `#` comments ignored; an absent file is an empty one."""
-    if not path.exists():
-        return {}
-    pairs = (
-        line.split("=", 1)
-        for line in path.read_text("utf-8").splitlines()
-        if "=" in line and not line.startswith("#")
-    )
-    return {name.strip(): value.strip() for name, value in pairs}
-
-
 def parse(environ: Mapping[str, str], stack: Mapping[str, str]) -> Environment:
     """The environment wins over the stack's file.
 
@@ -104,9 +84,7 @@ def parse(environ: Mapping[str, str], stack: Mapping[str, str]) -> Environment:
 def _explain(error: ValidationError | json.JSONDecodeError) -> str:
     if isinstance(error, json.JSONDecodeError):
         return f"LLM_PROVIDERS is not JSON: {error}."
-    lines = [
-        f"  {'.'.join(str(p) for p in e['loc'])}: {e['msg']}" for e in error.errors()
-    ]
+    lines = [f"  {'.'.join(str(p) for p in e['loc'])}: {e['msg']}" for e in error.errors()]
     return "\n".join(
         [
             "These settings are missing or wrong:",

@@ -9,7 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from studyplatform.env import ROOT, read_env_file
+from studyplatform.envfile import ROOT, read_env_file
 
 SERVICES = "postgres,redis,llm"
 _STATE = Path(os.environ.get("STACK_DIR") or ROOT / "var" / "test").resolve()

@@ -11,7 +11,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from studyplatform.env import ROOT, stack_dir
+from studyplatform.envfile import ROOT, stack_dir
 from studyplatform.stack import postgres
 from studyplatform.stack.faults import StackFault
 from studyplatform.stack.places import Places, read_json, tail, write_private

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from studyplatform.env import ROOT, read_env_file
+from studyplatform.envfile import ROOT, read_env_file
 from studyplatform.stack import ports, postgres, valkey
 from studyplatform.stack.faults import StackFault
 from studyplatform.stack.places import Places, read_json, secrets_of, write_env, write_private

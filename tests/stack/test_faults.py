@@ -57,7 +57,7 @@ def test_a_folder_of_somebody_else_is_named(tmp_path: Path):
 
 def test_a_file_where_the_folder_should_be_is_named(tmp_path: Path):
     (tmp_path / "state").write_text("")
-    with pytest.raises(StackFault, match="Cannot use .*state"):
+    with pytest.raises(StackFault, match=r"Cannot use .*state"):
         places.Places(tmp_path / "state").make()
 
 

@@ -99,7 +99,9 @@ def test_down_ends_what_a_killed_supervisor_left(stack: Stack):
 
 
 def test_ctrl_c_in_the_terminal_stops_everything(stack: Stack):
-    process = subprocess.Popen(stack.command("up", "--only", "redis", "--no-migrate"), cwd=ROOT, env=stack.environ, stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        stack.command("up", "--only", "redis", "--no-migrate"), cwd=ROOT, env=stack.environ, stdout=subprocess.PIPE, text=True
+    )
     await_that(lambda: (stack.folder / "run" / "status.json").exists() and stack.status()["running"])
     pid = stack.pid("valkey")
     process.send_signal(signal.SIGINT)
