@@ -133,9 +133,9 @@ def _questions_until(session: Session, config: StudyConfig, now: datetime, zone:
 def _place(ordered: Sequence[Session], current: Session | None, config: StudyConfig, now: datetime, zone: ZoneInfo) -> list[_Placed]:
     """Each session with the time that puts it into a day; None for later than anybody can say."""
     placed: list[_Placed] = []
-    ended: dict[int, datetime] = {}
+    ended: dict[int, datetime | None] = {}
     shared: datetime | None = None
-    latest = now
+    latest: datetime | None = now
     for session in ordered:
         if session.state in OVER:
             at = session.closed_at or session.closes_at or now
@@ -146,13 +146,12 @@ def _place(ordered: Sequence[Session], current: Session | None, config: StudyCon
             at = max(session.opens_at or now, now)
             placed.append(_Placed(session, at, _current(session, now, zone)))
             latest = at
+            ended[session.arm_id] = None
         else:
             before = ended.get(session.arm_id, shared)
-            later = max(before + timedelta(hours=config.sessions.gap_hours), latest) if before else None
-            latest = later or latest
-            placed.append(_Placed(session, later, _later(session, later, now, zone)))
-            if later is None:
-                shared = None
+            latest = max(before + timedelta(hours=config.sessions.gap_hours), latest) if before and latest else None
+            placed.append(_Placed(session, latest, _later(session, latest, now, zone)))
+            ended[session.arm_id] = None
     return placed
 
 

@@ -1,5 +1,6 @@
 """Assignment: pure, repeatable, balanced."""
 
+import itertools
 from collections import Counter
 
 import pytest
@@ -30,7 +31,7 @@ def test_every_condition_holds_every_place_equally_often(n: int) -> None:
 
 @given(st.integers(min_value=2, max_value=8))
 def test_every_condition_follows_every_other_equally_often(n: int) -> None:
-    pairs = Counter(pair for row in latin_rows(n) for pair in zip(row, row[1:], strict=False))
+    pairs = Counter(pair for row in latin_rows(n) for pair in itertools.pairwise(row))
     assert len(pairs) == n * (n - 1)
     assert len(set(pairs.values())) == 1
 

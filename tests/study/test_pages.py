@@ -159,7 +159,7 @@ def test_ana_stops_for_today_and_the_clock_stands_still(two: Cast) -> None:
     assert session.paused_at is not None
 
 
-@pytest.mark.parametrize("choice,state", [("keep", "stopped"), ("erase", "withdrawn")])
+@pytest.mark.parametrize(("choice", "state"), [("keep", "stopped"), ("erase", "withdrawn")])
 def test_ana_leaves_in_two_steps(two: Cast, choice: str, state: str) -> None:
     browser, leave = seat(two.ana), reverse("leave", args=[two.ana.code])
     assert "Are you sure?" in browser.post(leave, {"choice": choice}).text

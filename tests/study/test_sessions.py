@@ -36,7 +36,7 @@ def test_a_session_that_has_not_begun_has_no_time() -> None:
 
 
 @pytest.mark.parametrize(
-    "minutes,turns,pending,ok",
+    ("minutes", "turns", "pending", "ok"),
     [(20, 10, False, True), (19, 10, False, False), (20, 9, False, False), (25, 12, True, False)],
 )
 def test_finishing_needs_minutes_and_turns_and_no_reply_on_its_way(minutes: int, turns: int, pending: bool, ok: bool) -> None:
@@ -50,7 +50,7 @@ def test_it_says_how_much_is_left() -> None:
 
 
 @pytest.mark.parametrize(
-    "fields,minutes,reason",
+    ("fields", "minutes", "reason"),
     [({"user_turns": 30}, 5, "max_turns"), ({}, 40, "max_minutes"), ({"closes_at": NOON + 10 * MINUTE}, 10, "window")],
 )
 def test_a_maximum_or_the_windows_end_is_the_end(fields: dict[str, object], minutes: int, reason: str) -> None:
