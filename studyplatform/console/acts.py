@@ -4,7 +4,7 @@ from datetime import datetime
 
 from django.db import transaction
 
-from studyplatform.study import enqueue, joining, sessions
+from studyplatform.study import joining, sessions, stages
 from studyplatform.study.models import AuditEvent, Participant, Session, StageRun, Study, User
 
 
@@ -43,13 +43,8 @@ def end_session(session: Session, *, by: User, reason: str) -> bool:
 @transaction.atomic
 def retry(run: StageRun, *, by: User) -> bool:
     """Make a failed stage due again; False where it is not failed (any more)."""
-    again = StageRun.objects.filter(pk=run.pk, state=StageRun.State.FAILED).update(state=StageRun.State.READY, due_at=None)
-    if again:
-        record(
-            run.session.participant.study,
-            by,
-            "retried a stage",
-            f"{run.stage} of {run.session.participant.code}, session {run.session.position}",
-        )
-        enqueue.stage(run.pk, run.stage)
-    return bool(again)
+    if not stages.retry(run.pk):
+        return False
+    participant = run.session.participant
+    record(participant.study, by, "retried a stage", f"{run.stage} of {participant.code}, session {run.session.position}")
+    return True

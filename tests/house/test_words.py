@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 from tests.house import source
 
 UNFINISHED = re.compile(r"\b(?:TO" r"DO|FIX" r"ME|XX" r"X|HA" r"CK)\b")
-MACHINE = re.compile(r"(?<![\w/.-])/(?:work|home|root|Users|tmp/dev)/[\w.-]+")
+MACHINE = re.compile(r"(?<![\w/.-])/(?:work|home|Users|tmp/dev|root(?!/\.cache/))/[\w.-]+")
 LINK = re.compile(r"\]\((?!https?:|mailto:|#)([^)\s]+)\)")
 
 
