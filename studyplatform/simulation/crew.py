@@ -104,6 +104,10 @@ class Crew:
                 raise CrewFault(f"{name} did not start:\n{self.tail(name)}")
             time.sleep(0.05)
 
+    def running(self) -> list[str]:
+        """Names of the processes that live."""
+        return [name for name, process in self._processes.items() if process.poll() is None]
+
     def pid(self, name: str) -> int:
         return self._processes[name].pid
 
