@@ -109,6 +109,7 @@ class Tab:
                 frame = await self.take(seconds)
                 if frame["type"] == kind and all(frame[k] == v for k, v in fields.items()):
                     return frame
+                assert kind != "reply" or frame["type"] != "failed", frame
 
     async def hello(self, last_seq: int = 0) -> Frame:
         await self.send(type="hello", last_seq=last_seq)

@@ -1,0 +1,212 @@
+"""What goes wrong, and what the person then has: an empty answer, a model that is away, a process that dies, a second web process."""
+
+import asyncio
+
+from asgiref.sync import sync_to_async
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from chat.models import Turn
+from studyplatform.llm.models import LLMCall
+from tests.chat.conftest import Web, tab
+
+
+async def texts(session, role):
+    return [t.text async for t in Turn.objects.filter(session=session, role=role).order_by("seq")]
+
+
+async def test_an_empty_answer_is_asked_for_once_more_and_not_shown(web, ana, first, script):
+    script.fail("empty", purpose="reply")
+    async with tab(web, ana, first) as page:
+        await page.begin()
+        reply = await page.talk("Are you there?")
+    assert reply["text"]
+    assert [c.error[:5] async for c in LLMCall.objects.filter(session=first, purpose="reply").order_by("id")] == ["empty", ""]
+
+
+async def test_when_no_answer_comes_the_message_is_kept_and_asking_again_works(web, ana, first, script):
+    script.fail("empty", purpose="reply", count=2)
+    async with tab(web, ana, first) as page:
+        await page.begin()
+        await page.say("Please remember this.")
+        failed = await page.until("failed")
+        assert (failed["reply_to"], failed["code"], failed["retryable"]) == (2, "no_answer", True)
+        state = await page.until("state")
+        assert state["paused"] is False
+        await page.send(type="retry", reply_to=2)
+        reply = await page.until("reply")
+    assert reply["reply_to"] == 2
+    assert await texts(first, "user") == ["Please remember this."]
+    assert await Turn.objects.filter(session=first, role="bot", reply_to=2).acount() == 1
+
+
+async def test_a_failed_answer_is_there_after_a_refresh(web, ana, first, script):
+    script.fail("empty", purpose="reply", count=2)
+    async with tab(web, ana, first) as page:
+        await page.begin()
+        await page.say("Hm?")
+        await page.until("failed")
+    async with tab(web, ana, first) as again:
+        welcome = await again.hello()
+    assert (welcome["pending"]["reply_to"], welcome["pending"]["failed"]) == (2, True)
+
+
+async def test_after_a_failed_answer_the_person_may_go_on_talking(web, ana, first, script):
+    script.fail("empty", purpose="reply", count=2)
+    async with tab(web, ana, first) as page:
+        await page.begin()
+        await page.say("One")
+        await page.until("failed")
+        reply = await page.talk("Two")
+        await page.send(type="retry", reply_to=2)
+        welcome = await page.until("welcome")
+    assert (reply["seq"], reply["reply_to"]) == (4, 3)
+    assert [t["seq"] for t in welcome["turns"]] == [3, 4]
+
+
+async def test_an_outage_stops_the_clock_until_an_answer_comes(web, ana, first, script):
+    script.fail("server_error", count=2)
+    async with tab(web, ana, first) as page:
+        await page.hello()
+        await page.until("state", may_finish=False)
+        script.fail("server_error", count=2)
+        await page.say("Is it broken?")
+        await page.until("failed")
+        state = await page.until("state")
+        assert (state["paused"], state["paused_reason"]) == (True, "outage")
+        refused = await page.say("Hello?")
+        assert (refused["type"], refused["code"]) == ("refused", "paused")
+        script.heal()
+        await page.send(type="retry", reply_to=2)
+        await page.until("reply")
+        state = await page.until("state")
+    assert state["paused"] is False
+    await first.arefresh_from_db()
+    assert first.paused_at is None
+    assert first.paused_ms > 0
+
+
+async def test_a_stream_that_breaks_off_is_no_answer(web, ana, first, script):
+    script.set(token_ms=5, tokens=12)
+    script.fail("cut", purpose="reply", after_tokens=3)
+    async with tab(web, ana, first) as page:
+        await page.begin()
+        await page.say("Tell me more.")
+        await page.until("failed")
+        await page.send(type="retry", reply_to=2)
+        reply = await page.until("reply")
+    attempts = {f["attempt"] for f in page.seen if f["type"] == "token" and f["reply_to"] == 2}
+    assert attempts == {1, 2}
+    assert await texts(first, "bot") == ["Hello! How was your day?", reply["text"]]
+
+
+async def test_an_answer_goes_on_when_everybody_has_left(web, ana, first, script):
+    script.set(first_token_ms=400)
+    async with tab(web, ana, first) as page:
+        await page.begin()
+        await page.say("I must go.")
+    for _ in range(60):
+        if await Turn.objects.filter(session=first, reply_to=2, state="done").aexists():
+            break
+        await asyncio.sleep(0.1)
+    async with tab(web, ana, first) as again:
+        welcome = await again.hello(last_seq=2)
+    assert [(t["seq"], t["reply_to"]) for t in welcome["turns"]] == [(3, 2)]
+
+
+async def test_a_process_killed_in_the_middle_of_an_answer_leaves_it_to_the_next(another_web, ana, first, script):
+    script.set(token_ms=80, tokens=40)
+    async with tab(another_web, ana, first) as page:
+        await page.begin()
+        await page.say("Something long, please.")
+        await page.until("token", reply_to=2)
+        another_web.kill()
+    script.set(token_ms=0)
+    await sync_to_async(another_web.start)()
+    async with tab(another_web, ana, first) as again:
+        welcome = await again.hello()
+        assert [t["seq"] for t in welcome["turns"]] == [1, 2]
+        reply = await again.until("reply", seconds=30)
+        assert (reply["seq"], reply["reply_to"]) == (3, 2)
+    turn = await Turn.objects.aget(session=first, reply_to=2)
+    assert turn.attempt == 2
+    assert await Turn.objects.filter(session=first).acount() == 3
+
+
+async def test_a_process_that_stops_in_order_hands_its_answer_over_at_once(another_web, ana, first, script):
+    script.set(first_token_ms=3000)
+    async with tab(another_web, ana, first) as page:
+        await page.begin()
+        await page.say("Are you being restarted?")
+        await sync_to_async(another_web.stop)()
+    turn = await Turn.objects.aget(session=first, reply_to=2)
+    assert turn.state == "pending"
+    assert await Turn.objects.filter(pk=turn.pk, lease_until__lte=turn.created_at.now(turn.created_at.tzinfo)).aexists()
+
+
+async def test_two_tabs_on_two_web_processes_see_the_same(web, another_web, ana, first, script):
+    script.set(token_ms=40, tokens=25)
+    async with tab(web, ana, first) as one, tab(another_web, ana, first) as two:
+        await one.begin()
+        await two.hello()
+        reply = await one.talk("Do both of you see this?")
+        turn = await two.until("turn")
+        token = await two.until("token")
+        assert await two.until("reply") == reply
+    assert turn["text"] == "Do both of you see this?"
+    assert reply["text"].startswith(token["text"].strip())
+
+
+async def test_a_tab_that_comes_to_another_process_in_the_middle_gets_the_whole_answer_so_far(web, another_web, ana, first, script):
+    script.set(token_ms=80, tokens=30)
+    async with tab(web, ana, first) as one:
+        await one.begin()
+        await one.say("Slowly, please.")
+        await one.until("token", reply_to=2)
+        await asyncio.sleep(0.5)
+        async with tab(another_web, ana, first) as two:
+            welcome = await two.hello()
+            assert welcome["pending"]["reply_to"] == 2
+            token = await two.until("token")
+            assert token["at"] == 0
+            assert len(token["text"]) > 5
+            reply = await two.until("reply")
+    assert reply["text"].startswith(token["text"].strip())
+
+
+WORDS = st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\0"), min_size=1, max_size=200)
+STRANGE = st.sampled_from(
+    ["👩‍👩‍👧‍👦", "🇯🇵🇫🇷", "👍🏽", "e\u0301", "한국어", "שלום עולם", "مرحبا", "नमस्ते", "a\r\nb", "\ufeffx", "\u202eabc", "𝔘𝔫𝔦"]
+)
+
+
+async def test_any_text_is_stored_and_shown_byte_for_byte(web, somebody):
+    participant, session = await sync_to_async(somebody)(simulated=True)
+    said: list[str] = []
+    async with tab(web, participant, session) as page:
+        await page.begin()
+        for text in _examples():
+            await page.talk(text)
+            said.append(text)
+    assert await texts(session, "user") == said
+    async with tab(web, participant, session) as again:
+        welcome = await again.hello()
+    assert [t["text"] for t in welcome["turns"] if t["role"] == "user"] == said
+
+
+def _examples() -> list[str]:
+    """Thirty texts by hypothesis, each with something strange in it; and one of the greatest length."""
+    found: list[str] = []
+
+    @settings(max_examples=30, database=None, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+    @given(WORDS, STRANGE)
+    def collect(words: str, strange: str) -> None:
+        found.append(f"{words}{strange}{words}")
+
+    collect()
+    return [*found, "👩‍🚀" * 2666 + "ab"]
+
+
+def test_a_web_process_starts_without_a_client(another_web: Web):
+    assert another_web.process is not None
+    assert another_web.process.poll() is None
