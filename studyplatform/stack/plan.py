@@ -20,9 +20,12 @@ from studyplatform.stack.services import Service, says_healthy
 GROUPS = ("postgres", "redis", "llm", "web", "workers")
 LISTENERS = {"postgres": ("postgres",), "redis": ("valkey",), "llm": ("encoder", "chat-model"), "web": ("web",), "workers": ()}
 MARKS = {"postgres": "postgres", "redis": "valkey", "llm": "chat-model", "web": "web", "workers": "beat"}  # runs when the group does
-WORKERS = {"default": 3, "llm": 2, "gpu": 1}  # queue → tasks at a time
+# Name → queues and tasks at a time. Memory writes have a worker of their own: the next reply waits for them, and must not
+# wait behind an hour of summaries. Production has one worker service per queue.
+WORKERS = {"default": ("default", 3), "models": ("llm,gpu", 3)}
 WEB_OPTIONS = ("--ws-max-size", "262144", "--timeout-graceful-shutdown", "3", "--no-access-log", "--lifespan", "off")
 CELERY = ("-A", "studyplatform.celery")
+SCHEDULE = ("-A", "studyplatform.celery:schedule")  # without the tasks: it only sends their names
 WORKER_OPTIONS = ("--pool", "threads", "--without-gossip", "--without-mingle", "--without-heartbeat", "--loglevel", "INFO")
 
 
@@ -130,7 +133,7 @@ class Plan:
             "PYTHONUNBUFFERED": "1",
         }
 
-    # -- the services
+    # -- the services: the pages first, what they need only later after them
 
     def _python(self, name: str, title: str, *arguments: str, port: int | None = None, **more: object) -> Service:
         command = (sys.executable, *arguments)
@@ -182,6 +185,7 @@ class Plan:
                 "Encoder",
                 *("-m", "studyplatform.stack.encoder", "--port", str(encoder)),
                 port=encoder,
+                needs=("web",),
                 ready=lambda: says_healthy(encoder),
             ),
             self._python(
@@ -189,6 +193,7 @@ class Plan:
                 "Chat model",
                 *("-m", "studyplatform.stack.chat_model", "--port", str(chat)),
                 port=chat,
+                needs=("web",),
                 ready=lambda: says_healthy(chat),
                 patience_s=180,
             ),
@@ -199,7 +204,7 @@ class Plan:
         if self.wanted.migrate and "postgres" in self.own:
             steps.append(self._step("migrate", "Migrations", "migrate", "--noinput", needs=("postgres",)))
         if self.wanted.demo:
-            steps.append(self._step("demo-people", "Demo study", "demo", "--people", needs=("postgres", "valkey", "migrate")))
+            steps.append(self._step("demo-people", "Demo study", "demo", "--people", needs=("postgres", "migrate")))
         return steps
 
     def _step(self, name: str, title: str, *arguments: str, needs: tuple[str, ...]) -> Service:
@@ -208,21 +213,22 @@ class Plan:
     def _web(self) -> list[Service]:
         port = self._ports["web"]
         arguments = ("-m", "uvicorn", "studyplatform.asgi:application", "--host", ports.HOST, "--port", str(port), *WEB_OPTIONS)
-        needs = ("postgres", "valkey", "migrate")
-        return [self._python("web", "Web", *arguments, port=port, needs=needs, ready=lambda: says_healthy(port, "/accounts/login/"))]
+        steps = ("migrate", "demo-people")
+        answers = lambda: says_healthy(port, "/accounts/login/")  # noqa: E731  # one of many `ready`
+        return [self._python("web", "Web", *arguments, port=port, needs=("postgres", "valkey"), ready_after=steps, ready=answers)]
 
     def _workers(self) -> list[Service]:
-        needs = ("postgres", "valkey", "migrate")
+        needs = ("postgres", "valkey", "migrate", "web")
         workers = [
             self._python(
-                f"worker-{queue}",
-                f"Worker ({queue})",
-                *("-m", "celery", *CELERY, "worker", "-Q", queue, "-c", str(size), "-n", f"{queue}@%h", *WORKER_OPTIONS),
+                f"worker-{name}",
+                f"Worker ({name})",
+                *("-m", "celery", *CELERY, "worker", "-Q", queues, "-c", str(size), "-n", f"{name}@%h", *WORKER_OPTIONS),
                 needs=needs,
                 ready_line=" ready.",
             )
-            for queue, size in WORKERS.items()
+            for name, (queues, size) in WORKERS.items()
         ]
         schedule = str(Path(self.places.run) / "beat-schedule")
-        beat = ("-m", "celery", *CELERY, "beat", "-s", schedule, "--pidfile", "", "--loglevel", "WARNING")
+        beat = ("-m", "celery", *SCHEDULE, "beat", "-s", schedule, "--pidfile", "", "--loglevel", "WARNING")
         return [*workers, self._python("beat", "Schedule", *beat, needs=needs)]

@@ -23,7 +23,8 @@ def nothing() -> None:
 class Service:
     """One process that the supervisor keeps running, or, with `once`, a step that it runs to its end.
 
-    It is ready when `ready()` says so and its log holds `ready_line`. `prepare` runs before each start; `needs` are services that must be ready first; `essential`: without it the stack
+    It is ready when `ready()` says so and its log holds `ready_line`. `prepare` runs before each start; `needs` are services that must be ready first, `ready_after` those that it may start beside;
+    `essential`: without it the stack
     does not come up at all; `store`: the others keep data in it, so it stops last; `patience_s`: how long it may take to become ready.
     """
 
@@ -34,6 +35,7 @@ class Service:
     ready_line: str = ""
     prepare: Callable[[], None] = nothing
     needs: tuple[str, ...] = ()
+    ready_after: tuple[str, ...] = ()
     once: bool = False
     essential: bool = False
     store: bool = False

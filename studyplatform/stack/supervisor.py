@@ -128,7 +128,7 @@ class Supervisor:
 
     def _attend(self, child: Child, now: float) -> None:
         if child.state == "waiting":
-            if all(self.children[name].satisfied for name in child.service.needs if name in self.children):
+            if self._are_satisfied(child.service.needs):
                 self._start(child, now)
         elif child.state == "backing off":
             if now - child.since >= BACK_OFF_S[min(child.failures, len(BACK_OFF_S)) - 1]:
@@ -161,9 +161,12 @@ class Supervisor:
         elif child.state == "ready" and now - child.since > STEADY_S:
             child.failures = 0
 
+    def _are_satisfied(self, names: Iterable[str]) -> bool:
+        return all(self.children[name].satisfied for name in names if name in self.children)
+
     def _is_ready(self, child: Child) -> bool:
         line = child.service.ready_line
-        return (not line or line in self._said_since(child)) and child.service.ready()
+        return self._are_satisfied(child.service.ready_after) and (not line or line in self._said_since(child)) and child.service.ready()
 
     def _ended(self, child: Child, code: int, now: float) -> None:
         self._record_path(child.service.name).unlink(missing_ok=True)

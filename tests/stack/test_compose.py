@@ -1,6 +1,7 @@
 """Production runs the processes of the local stack: the same commands, the same queues."""
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -8,9 +9,10 @@ import yaml
 
 from studyplatform.envfile import ROOT
 from studyplatform.stack.places import Places
-from studyplatform.stack.plan import WORKERS, Plan, Wanted
+from studyplatform.stack.plan import Plan, Wanted
 
 ADDRESSES = {"--host", "--port", "-s"}  # what differs between a laptop and a container
+SHARES = {"-Q", "-c", "-n"}  # how the queues are shared out among workers
 
 
 @pytest.fixture(scope="module")
@@ -24,32 +26,42 @@ def local(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[str, ...]
     here = Places(tmp_path_factory.mktemp("state"))
     here.make()
     plan = Plan(here, Wanted(groups=("redis", "llm", "web", "workers")))
-    return {service.name: without_addresses(service.command[1:]) for service in plan.services()}
+    return {service.name: service.command[1:] for service in plan.services()}
 
 
-def without_addresses(command: list[str] | tuple[str, ...]) -> tuple[str, ...]:
-    pairs = zip(command, [*command[1:], ""], strict=True)
-    dropped = {index + step for index, (word, _) in enumerate(pairs) if word in ADDRESSES for step in (0, 1)}
+def without(options: set[str], command: Sequence[str]) -> tuple[str, ...]:
+    dropped = {index + step for index, word in enumerate(command) if word in options for step in (0, 1)}
     return tuple(word for index, word in enumerate(command) if index not in dropped)
 
 
-@pytest.mark.parametrize("name", ["encoder", "chat-model", "web", "worker-default", "worker-llm", "worker-gpu", "beat"])
+def queues(command: Sequence[str]) -> set[str]:
+    return set(command[command.index("-Q") + 1].split(",")) if "-Q" in command else set()
+
+
+@pytest.mark.parametrize("name", ["encoder", "chat-model", "web", "beat"])
 def test_each_process_of_the_local_stack_has_its_counterpart(name: str, services: dict, local: dict):
     assert services[name]["command"][0] == "python"
-    assert without_addresses(services[name]["command"][1:]) == local[name]
+    assert without(ADDRESSES, services[name]["command"][1:]) == without(ADDRESSES, local[name])
 
 
-def test_no_python_process_of_the_local_stack_is_forgotten(services: dict, local: dict):
-    assert set(local) <= set(services)
+def test_no_process_of_the_local_stack_is_forgotten(services: dict, local: dict):
+    assert {name for name in local if not name.startswith("worker-")} <= set(services)
     assert {"postgres", "valkey", "migrate", "proxy"} <= set(services)
     assert services["migrate"]["command"] == ["python", "manage.py", "migrate", "--noinput"]
 
 
-def test_every_queue_that_work_is_sent_to_has_a_worker(services: dict):
-    sources = (ROOT / "studyplatform" / "study" / "enqueue.py").read_text()
-    queues = set(re.findall(r'"(gpu|llm|default)"', sources))
-    assert queues <= set(WORKERS)
-    assert queues <= {command[command.index("-Q") + 1] for s in services.values() if "-Q" in (command := s.get("command", []))}
+def test_workers_run_the_same_command_and_between_them_the_same_queues(services: dict, local: dict):
+    ours = {name: command for name, command in local.items() if name.startswith("worker-")}
+    theirs = {name: service["command"][1:] for name, service in services.items() if name.startswith("worker-")}
+    assert len({without(SHARES, command) for command in [*ours.values(), *theirs.values()]}) == 1
+    assert set().union(*map(queues, ours.values())) == set().union(*map(queues, theirs.values()))
+
+
+def test_every_queue_that_work_is_sent_to_has_a_worker_of_its_own(services: dict):
+    source = (ROOT / "studyplatform" / "study" / "enqueue.py").read_text()
+    served = [queues(service["command"]) for name, service in services.items() if name.startswith("worker-")]
+    for queue in set(re.findall(r'"(gpu|llm|default)"', source)):
+        assert {queue} in served
 
 
 def test_the_gpu_worker_and_the_model_server_start_only_when_asked_for(services: dict):
