@@ -80,12 +80,12 @@ def plan(sessions: Sequence[Session], config: StudyConfig, now: datetime, zone: 
 
 def _lede(ordered: Sequence[Session], current: Session | None, now: datetime) -> str:
     total, done = len(ordered), sum(s.state == State.CLOSED for s in ordered)
-    first = ngettext("%(n)s conversation.", "%(n)s conversations.", total) % {"n": wording.sentence(wording.number(total))}
-    ready = current is not None and (current.state != State.LOCKED)
-    if not done:
-        return f"{first} {_('The first is ready.')}" if ready else first
-    second = ngettext("%(n)s is done.", "%(n)s are done.", done) % {"n": wording.sentence(wording.number(done))}
-    return f"{first} {second} {_('The next is ready.')}" if ready else f"{first} {second}"
+    said = [ngettext("%(n)s conversation.", "%(n)s conversations.", total) % {"n": wording.sentence(wording.number(total))}]
+    if done:
+        said.append(ngettext("%(n)s is done.", "%(n)s are done.", done) % {"n": wording.sentence(wording.number(done))})
+    if current is not None and current.state != State.LOCKED:
+        said.append(_("The next is ready.") if done else _("The first is ready."))
+    return " ".join(said)
 
 
 def _news(current: Session | None, now: datetime, zone: ZoneInfo) -> str:
@@ -108,7 +108,7 @@ def _next(session: Session, config: StudyConfig, now: datetime, zone: ZoneInfo) 
     if session.state == State.OPEN:
         action, button = "begin", _("Begin")
     elif session.state == State.CHATTING:
-        about = f"{_('You are in the middle of it; your place is kept.')} {until}".strip()
+        about = " ".join([_("You are in the middle of it; your place is kept."), until]).strip()
         action, button = "chat", _("Continue")
     elif session.state == State.QUESTIONS:
         title = _("Your questions about conversation %(n)s, with %(name)s") % {"n": session.position, "name": arm.alias_name}
@@ -127,7 +127,7 @@ def _questions_until(session: Session, config: StudyConfig, now: datetime, zone:
     if session.chat_ended_at is None:
         return words
     deadline = session.chat_ended_at + timedelta(hours=config.sessions.questions_deadline_h)
-    return f"{words} {_('Open until %(when)s.') % {'when': wording.moment(deadline, now, zone)}}"
+    return words + " " + _("Open until %(when)s.") % {"when": wording.moment(deadline, now, zone)}
 
 
 def _place(ordered: Sequence[Session], current: Session | None, config: StudyConfig, now: datetime, zone: ZoneInfo) -> list[_Placed]:
