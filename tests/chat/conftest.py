@@ -42,7 +42,7 @@ class Web:
     def start(self) -> "Web":
         command = [sys.executable, "-m", "uvicorn", "studyplatform.asgi:application", "--port", str(self.port), "--log-level", "warning"]
         self.process = subprocess.Popen(command, cwd=settings.BASE_DIR, env=self.env)
-        deadline = time.monotonic() + 40
+        deadline = time.monotonic() + 120
         while time.monotonic() < deadline:
             try:
                 httpx.get(self.site + "/static/look.css", timeout=2)
@@ -50,7 +50,7 @@ class Web:
                 time.sleep(0.1)
             else:
                 return self
-        raise RuntimeError("the web process did not start within 40 s")
+        raise RuntimeError("the web process did not start within 120 s")
 
     def kill(self) -> None:
         """As a power cut would."""
