@@ -24,8 +24,8 @@ MARKS = {"postgres": "postgres", "redis": "valkey", "llm": "chat-model", "web": 
 # wait behind an hour of summaries. Production has one worker service per queue.
 WORKERS = {"default": ("default", 3), "models": ("llm,gpu", 3)}
 WEB_OPTIONS = ("--ws-max-size", "262144", "--timeout-graceful-shutdown", "3", "--no-access-log", "--lifespan", "off")
-CELERY = ("-A", "studyplatform.celery")
-SCHEDULE = ("-A", "studyplatform.celery:schedule")  # without the tasks: it only sends their names
+CELERY = ("-A", "studyplatform.celery", "--skip-checks")  # `migrate` has run them
+SCHEDULE = ("-A", "studyplatform.celery:schedule", "--skip-checks")  # without the tasks: it only sends their names
 WORKER_OPTIONS = ("--pool", "threads", "--without-gossip", "--without-mingle", "--without-heartbeat", "--loglevel", "INFO")
 
 

@@ -72,10 +72,10 @@ def _group_of(user: str) -> int:
     return pwd.getpwnam(user).pw_gid
 
 
-def says_healthy(port: int, path: str = "/health") -> bool:
+def says_healthy(port: int, path: str = "/health", host: str = HOST) -> bool:
     """Whether the HTTP server on this port answers at all, with anything but an error of its own."""
     try:
-        with urllib.request.urlopen(f"http://{HOST}:{port}{path}", timeout=2):
+        with urllib.request.urlopen(f"http://{host}:{port}{path}", timeout=2):
             return True
     except urllib.error.HTTPError as error:
         return error.code < 500
