@@ -13,7 +13,7 @@ from studyplatform.study.config import StudyConfig
 # divisor: such that the term's mean is .304, the mean of the arousal term (memory-systems 1.7, row 3).
 PERPLEXITY_SCALES: dict[str, Scale] = {
     "local/smollm2": Scale(cap=160.0, divisor=400.0),
-    "scripted/script": Scale(cap=160.0, divisor=400.0),
+    "scripted/script": Scale(cap=435.1, divisor=1231.1),
 }
 
 

@@ -98,7 +98,7 @@ class Lufy(MemoryPolicy):
         measures = {
             "importance": max((m.measures.get("importance", 0.0) for m in session), default=0.0),
             "arousal": max((m.measures.get("arousal", 0.0) for m in session), default=0.0),
-            "perplexity": min((m.measures.get("perplexity", self.perplexity_cap) for m in session), default=self.perplexity_cap),
+            "perplexity": min([self.perplexity_cap, *(m.measures["perplexity"] for m in session if "perplexity" in m.measures)]),
         }
         return (Draft("summary", "", "", summary, measures=measures, r1=max((m.r1 for m in session), default=0)),)
 
