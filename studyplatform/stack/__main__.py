@@ -31,6 +31,7 @@ def add_commands(top: argparse.ArgumentParser) -> None:
     commands.add_parser("down", help="stop everything")
     status = commands.add_parser("status", help="one line per service; exit status 0 when all are ready")
     status.add_argument("--json", action="store_true")
+    commands.add_parser("postgres", help="print PGBIN and DATABASE_URL as shell settings, for backups")
     shown = commands.add_parser("demo", help="start everything, load the demo study and print the links")
     shown.add_argument("--port", type=int, help=port_help)
     commands.add_parser("supervise", help=argparse.SUPPRESS).add_argument("wanted")
@@ -45,6 +46,8 @@ def run(options: argparse.Namespace) -> int:
         (control.start_detached if options.detach else control.supervise)(wanted, say)
     elif options.action == "demo":
         demo.run(Wanted(demo=True, web_port=options.port), say)
+    elif options.action == "postgres":
+        say("\n".join(control.postgres_lines()))
     elif options.action == "down":
         control.stop_running(say)
     else:

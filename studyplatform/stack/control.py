@@ -2,16 +2,16 @@
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Container
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
-from studyplatform.envfile import ROOT, stack_dir
+from studyplatform.envfile import ROOT, read_env_file, stack_dir
 from studyplatform.stack import postgres
 from studyplatform.stack.faults import StackFault
 from studyplatform.stack.places import Places, read_json, tail, write_private
@@ -206,6 +206,14 @@ def _line(service: dict[str, Any]) -> str:
     return f"  {service['title']:<18}{service['state']:<14}{where:<18}{note}".rstrip()
 
 
-def home_of_postgres(here: Places) -> Path:
-    """The `bin` folder of the running installation: `pg_dump` and the others for backups."""
-    return postgres.locate(here).binaries
+def postgres_lines() -> list[str]:
+    """Shell settings: where `pg_dump` and the others are, and the database's address.
+
+    Raises:
+        StackFault: there is no local Postgres.
+    """
+    here = places()
+    address = read_env_file(here.env_file).get("DATABASE_URL")
+    if address is None:
+        raise StackFault("There is no local Postgres yet: run `manage.py stack up --only postgres`.")
+    return [f"export PGBIN={shlex.quote(str(postgres.locate(here).binaries))}", f"export DATABASE_URL={shlex.quote(address)}"]
