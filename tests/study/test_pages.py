@@ -199,3 +199,17 @@ def test_two_people_with_one_id_in_two_studies_are_two_people(two: Cast) -> None
     here = joining.open_by_external_id(two.study, "P-1", time_zone="UTC", language=None)
     there = joining.open_by_external_id(two.other_study, "P-1", time_zone="UTC", language=None)
     assert here.pk != there.pk
+
+
+def test_the_plan_changes_by_itself_and_only_when_something_changed(two: Cast) -> None:
+    browser = seat(two.ana)
+    home = browser.get(reverse("home", args=[two.ana.code])).text
+    (ask,) = re.findall(r'hx-get="([^"]+)"', home)
+    assert browser.get(ask).status_code == 204
+    Session.objects.filter(participant=two.ana, position=1).update(state="closed", closed_at="2026-11-02T10:00Z")
+    assert "One is done." in browser.get(ask).text
+
+
+def test_a_finished_person_is_led_on_from_the_open_page(two: Cast) -> None:
+    Participant.objects.filter(pk=two.ana.pk).update(state="finished")
+    assert seat(two.ana).get(reverse("plan", args=[two.ana.code]))["HX-Redirect"] == f"/p/{two.ana.code}/"

@@ -1,5 +1,6 @@
 """The person's own page: what is done, what is next and when it opens; and the end."""
 
+import hashlib
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -34,11 +35,14 @@ def home(request: SeatedRequest) -> HttpResponse:
 @require_GET
 @seated
 def plan(request: SeatedRequest) -> HttpResponse:
-    """The part of the home page that changes by itself."""
+    """The part of the home page that changes by itself; 204 where what the page has (`?have=`) still holds."""
     participant = request.participant
     if steps.before(participant) or participant.state == Participant.State.FINISHED:
         return HttpResponse(headers={"HX-Redirect": reverse("home", args=[participant.code])})
-    return show(request, "_plan.html", participant.study, **_plan(request))
+    found = _plan(request)
+    if found["version"] == request.GET.get("have"):
+        return HttpResponse(status=204)
+    return show(request, "_plan.html", participant.study, changed=True, **found)
 
 
 @require_POST
@@ -89,13 +93,14 @@ def _plan(request: SeatedRequest) -> dict[str, Any]:
     scheduling.refresh(participant.pk)
     mine = list(Session.objects.filter(participant=participant).select_related("arm"))
     found = planning.plan(mine, config, timezone.now(), ZoneInfo(participant.time_zone))
-    return {
+    shown = {
         "lede": found.lede,
         "news": found.news,
         "days": found.days,
         "next": _link(found.next, request) if found.next else None,
         "place": wording.place(participant.time_zone),
     }
+    return shown | {"version": hashlib.sha256(repr(shown).encode()).hexdigest()[:16]}
 
 
 def _link(found: planning.Next, request: SeatedRequest) -> dict[str, str]:
