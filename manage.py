@@ -7,4 +7,9 @@ if __name__ == "__main__":
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "studyplatform.settings")
     from django.core.management import execute_from_command_line
 
-    execute_from_command_line(sys.argv)
+    from studyplatform.env import BadEnvironment
+
+    try:
+        execute_from_command_line(sys.argv)
+    except BadEnvironment as refused:
+        sys.exit(str(refused))

@@ -78,7 +78,7 @@ def parse(environ: Mapping[str, str], stack: Mapping[str, str]) -> Environment:
     try:
         return Environment.model_validate({**stack, **environ})
     except (ValidationError, json.JSONDecodeError) as error:
-        raise BadEnvironment(_explain(error)) from error
+        raise BadEnvironment(_explain(error)) from None  # the cause would quote the environment, keys included
 
 
 def _explain(error: ValidationError | json.JSONDecodeError) -> str:

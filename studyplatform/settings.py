@@ -10,7 +10,7 @@ from studyplatform import env as _env
 BASE_DIR = Path(__file__).resolve().parent.parent
 
 # `stack`, and what needs no database, must run before the stack's file exists.
-_BARE = {"stack", "help", "makemessages", "compilemessages", "collectstatic"}
+_BARE = {"stack", "demo", "help", "makemessages", "compilemessages", "collectstatic"}
 _PLACEHOLDER = {
     "DATABASE_URL": "postgresql://nobody@127.0.0.1:1/none",
     "REDIS_URL": "redis://127.0.0.1:1/0",
@@ -19,11 +19,7 @@ _PLACEHOLDER = {
 
 
 def _load() -> _env.Environment:
-    if (
-        Path(sys.argv[0]).name == "manage.py"
-        and len(sys.argv) > 1
-        and sys.argv[1] in _BARE
-    ):
+    if Path(sys.argv[0]).name == "manage.py" and len(sys.argv) > 1 and sys.argv[1] in _BARE:
         return _env.parse(
             os.environ,
             {**_PLACEHOLDER, **_env.read_env_file(_env.stack_dir() / "stack.env")},
@@ -101,9 +97,7 @@ DATABASES = {
         "PASSWORD": unquote(_db.password or ""),
         "HOST": _db.hostname or "",
         "PORT": str(_db.port or ""),
-        "OPTIONS": {
-            "pool": {"min_size": 1, "max_size": ENV.DB_POOL_SIZE, "timeout": 30}
-        },
+        "OPTIONS": {"pool": {"min_size": 1, "max_size": ENV.DB_POOL_SIZE, "timeout": 30}},
     }
 }
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
@@ -179,10 +173,8 @@ CELERY_BEAT_SCHEDULE = {
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "formatters": {
-        "plain": {"format": "{asctime} {levelname} {name}: {message}", "style": "{"}
-    },
+    "formatters": {"plain": {"format": "{asctime} {levelname} {name}: {message}", "style": "{"}},
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "plain"}},
     "root": {"handlers": ["console"], "level": "INFO"},
-    "loggers": {"httpx": {"level": "WARNING"}, "openai": {"level": "WARNING"}},
+    "loggers": {"httpx": {"level": "WARNING"}, "httpx2": {"level": "WARNING"}, "openai": {"level": "WARNING"}},
 }

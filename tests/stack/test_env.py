@@ -1,10 +1,15 @@
 """Settings are parsed or refused; the environment wins over the stack's file."""
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from studyplatform import env
+
+from .conftest import OURS
 
 GOOD = {"DATABASE_URL": "postgresql://a:b@h:5/d", "REDIS_URL": "redis://h:6/0", "SECRET_KEY": "k" * 32}
 
@@ -47,3 +52,19 @@ def test_a_key_in_the_environment_is_never_quoted_back():
 def test_the_stacks_file_may_have_comments_and_values_with_equal_signs(tmp_path: Path):
     (tmp_path / "stack.env").write_text("# a=b\nSECRET_KEY=abc=def\n\n")
     assert env.read_env_file(tmp_path / "stack.env") == {"SECRET_KEY": "abc=def"}
+
+
+def test_a_command_in_a_checkout_where_nothing_was_started_says_what_to_do(tmp_path: Path):
+    bare = {name: value for name, value in os.environ.items() if name not in OURS} | {"STACK_DIR": str(tmp_path)}
+    done = subprocess.run([sys.executable, "manage.py", "check"], cwd=env.ROOT, env=bare, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert done.stderr.startswith("These settings are missing or wrong:")
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("command", ["stack", "demo"])
+def test_what_starts_the_stack_needs_no_settings(command: str, tmp_path: Path):
+    bare = {name: value for name, value in os.environ.items() if name not in OURS} | {"STACK_DIR": str(tmp_path)}
+    done = subprocess.run([sys.executable, "manage.py", command, "--help"], cwd=env.ROOT, env=bare, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "usage" in done.stdout
