@@ -20,6 +20,7 @@ import httpx
 
 from studyplatform.env import ROOT
 from studyplatform.stack import plan
+from studyplatform.study.enqueue import QUEUE_OF_STAGE
 
 PATIENCE_S = 60.0
 PYTHON = (sys.executable, "-m")
@@ -79,13 +80,14 @@ class Crew:
 
     def workers(self, *, name: str = "worker", concurrency: int = 2) -> None:
         """One worker for all queues."""
-        command = (*PYTHON, "celery", *plan.CELERY, "worker", "-Q", ",".join(plan.WORKERS), "-c", str(concurrency))
-        self.start(name, (*command, "-n", f"{name}-{os.getpid()}@%h", *plan.WORKER_OPTIONS))
+        queues = ",".join(sorted({"default", *QUEUE_OF_STAGE.values()}))
+        command = (*PYTHON, "celery", *plan.CELERY, "worker", "-Q", queues, "-c", str(concurrency), "-n", f"{name}-{os.getpid()}@%h")
+        self.start(name, (*command, *plan.WORKER_OPTIONS), lambda: " ready." in self.tail(name))
 
     def beat(self) -> None:
         """The process that sends the sweep every five seconds."""
         schedule = str(Path(self.folder.name) / "beat")
-        self.start("beat", (*PYTHON, "celery", *plan.CELERY, "beat", "-s", schedule, "--pidfile", "", "--loglevel", "WARNING"))
+        self.start("beat", (*PYTHON, "celery", *plan.SCHEDULE, "beat", "-s", schedule, "--pidfile", "", "--loglevel", "WARNING"))
 
     def start(self, name: str, command: tuple[str, ...], ready: Callable[[], bool] = lambda: True) -> None:
         """Start a process and wait until it is ready.
@@ -94,7 +96,7 @@ class Crew:
             CrewFault: it ended, or is not ready after a minute.
         """
         self._commands[name] = command, ready
-        with self.log_of(name).open("ab") as log:
+        with self.log_of(name).open("wb") as log:
             self._processes[name] = subprocess.Popen(  # noqa: S603 - our own commands
                 command, cwd=ROOT, env=self.environ, stdout=log, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, start_new_session=True
             )

@@ -3,6 +3,7 @@
 import argparse
 import asyncio
 import json
+import signal
 import sys
 from typing import Any
 
@@ -22,6 +23,11 @@ def _positive(text: str) -> int:
     if number < 1:
         raise argparse.ArgumentTypeError("must be at least 1")
     return number
+
+
+def _leave(number: int, frame: Any) -> None:
+    """Asked to stop: leave in order, so that the processes started for the run are stopped too."""
+    sys.exit(128 + number)
 
 
 class Command(BaseCommand):
@@ -50,6 +56,7 @@ class Command(BaseCommand):
             messages=options["messages"],
             seed=options["seed"],
         )
+        signal.signal(signal.SIGTERM, _leave)
         try:
             tally = self._simulate(options["study"], wish)
         except (BadRecording, BadStudyFile, CrewFault, NoStudy, NotServed) as error:
