@@ -3,12 +3,13 @@
 from dataclasses import dataclass
 from datetime import datetime
 
+from django.http import parse_cookie
 from django.urls import reverse
 
 from chat.frames import State
 from chat.store import Standing
 from memory.arms import SessionRef, session_ref
-from studyplatform.study import sessions
+from studyplatform.study import seats, sessions
 from studyplatform.study.config import StudyConfig
 from studyplatform.study.models import Session
 from studyplatform.study.sessions import Finish
@@ -64,6 +65,15 @@ def load(session_id: int) -> Occasion:
         config=config_of(participant.study),
         memory=session_ref(session),
     )
+
+
+def seated(cookies: str, code: str, session_code: str) -> Occasion | None:
+    """The conversation with this code, if it belongs to who holds these cookies (a Cookie header) and the seat `code`."""
+    participant = seats.participant_of(parse_cookie(cookies), code)
+    if participant is None:
+        return None
+    session = Session.objects.filter(participant=participant, code=session_code).first()
+    return load(session.pk) if session else None
 
 
 def finish(occasion: Occasion, standing: Standing, *, pending: bool, now: datetime | None = None) -> Finish:

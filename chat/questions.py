@@ -36,7 +36,7 @@ def turns_of(session: Session) -> list[Turn]:
 def known(session: Session, evidence: Sequence[int]) -> tuple[int, ...]:
     """Of these seq, the ones that are the participant's own turns in this session."""
     mine = Turn.objects.filter(session=session, role=Turn.Role.USER, seq__in=evidence, state=Turn.State.DONE)
-    return tuple(mine.order_by("seq").values_list("seq", flat=True))
+    return tuple(seq for seq in mine.order_by("seq").values_list("seq", flat=True) if seq is not None)
 
 
 def others(session: Session, number: int) -> list[str]:

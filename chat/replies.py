@@ -34,7 +34,10 @@ RETRY_AFTER_S = 0.4
 
 @dataclass(eq=False)
 class Writing:
-    """One reply that this process writes. `recent`: the utterances of the context window; `others`: processes that watch too."""
+    """One reply that this process writes. `recent`: the utterances of the context window; `others`: processes that watch too.
+
+    `is_whole`: nothing is left but to commit it, so its lease needs no renewing.
+    """
 
     occasion: Occasion
     reply_id: int
@@ -44,6 +47,7 @@ class Writing:
     others: set[str]
     reveal: Reveal = field(init=False)
     task: "asyncio.Task[None]" = field(init=False)
+    is_whole: bool = False
     kept: str = ""
     kept_at: float = field(default_factory=time.monotonic)
 
@@ -107,14 +111,15 @@ def begin(occasion: Occasion, *, reply_id: int, reply_to: int | None, attempt: i
 
 async def begin_claimed(claimed: store.Claimed, occasion: Occasion | None = None) -> None:
     """Write a reply found by claiming; one that has been tried too often fails instead."""
-    known = occasion or await threads.run(occasions.load, claimed.session_id)
+    if occasion is None:
+        occasion = await threads.run(occasions.load, claimed.session_id)
     if claimed.attempt > store.MOST_ATTEMPTS:
         await store.fail(reply=claimed.reply_id, attempt=claimed.attempt, failure="too_often", call=None)
         frame = Failed(reply_to=claimed.reply_to, code="no_answer", retryable=True)
         tell(claimed.session_id, frame, others=set(claimed.others))
         return
     begin(
-        known,
+        occasion,
         reply_id=claimed.reply_id,
         reply_to=claimed.reply_to,
         attempt=claimed.attempt,
@@ -235,6 +240,7 @@ async def _commit(writing: Writing, text: str, recalled: Recalled, call: Call | 
         over_floor=bool(floor_ms and not occasion.simulated and (reveal.first_ms or 0) > floor_ms),
         unseen_writes=recalled.unseen_writes,
     )
+    writing.is_whole = True
     standing = await store.commit(
         reply=writing.reply_id,
         attempt=writing.attempt,

@@ -6,4 +6,5 @@ from django.urls import path
 
 from chat.consumers import chat
 
-websocket_urls: list[Any] = [path("p/<str:code>/s/<str:session_code>/ws", chat)]
+_door: Any = chat  # an ASGI application, where django.urls knows views only
+websocket_urls: list[Any] = [path("p/<str:code>/s/<str:session_code>/ws", _door)]

@@ -4,6 +4,7 @@ Every statement is safe to run twice. Times are the database's. `Standing` is wh
 """
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -311,7 +312,7 @@ SELECT {_STANDING} FROM s
 _COMMIT_UNASKED = _COMMIT.replace(f", call AS ({_CALL} FROM t)", "")
 
 
-async def commit(*, reply: int, attempt: int, text: str, times: Times, call: Call | None, also: list[Statement]) -> Standing | None:
+async def commit(*, reply: int, attempt: int, text: str, times: Times, call: Call | None, also: Sequence[Statement]) -> Standing | None:
     """Give the reply its text and seq, with its call and the statements `also`, all or nothing.
 
     None: somebody else has the reply by now. An outage ends with a reply.
