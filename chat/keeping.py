@@ -71,14 +71,12 @@ async def keep_leases() -> None:
     """Write down the text so far, and renew the leases, of the replies that take longer."""
     now = asyncio.get_running_loop().time()
     for writing in replies.running():
-        text = writing.reveal.text
-        if (text == writing.kept and now - writing.kept_at < RENEW_S) or now - writing.kept_at < PARTIAL_S:
+        text, since = writing.reveal.text, now - writing.kept_at
+        if writing.is_whole or since < PARTIAL_S or (text == writing.kept and since < RENEW_S):
             continue
         writing.kept, writing.kept_at = text, now
-        if (
-            not await store.renew(reply=writing.reply_id, attempt=writing.attempt, partial=text)
-            and replies.of(writing.occasion.id) is writing
-        ):
+        is_ours = await store.renew(reply=writing.reply_id, attempt=writing.attempt, partial=text)
+        if not is_ours and not writing.is_whole and replies.of(writing.occasion.id) is writing:
             writing.task.cancel()
 
 

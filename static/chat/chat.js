@@ -193,7 +193,7 @@ function typed() {
 
 function sure(asked) {
   $("finish-sure").hidden = !asked;
-  $("finish").hidden = asked;
+  $("finish-first").hidden = asked;
 }
 
 function show() {

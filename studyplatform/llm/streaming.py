@@ -147,7 +147,10 @@ async def _pieces(request: Request, usage: Usage) -> AsyncIterator[str]:
 
 
 async def _events(chunks: AsyncIterator[bytes]) -> AsyncIterator[dict[str, Any]]:
-    """The JSON of each `data:` line, until `[DONE]`; lines may be cut anywhere, also inside a character."""
+    """The JSON of each `data:` line but `[DONE]`; lines may be cut anywhere, also inside a character.
+
+    Read to the very end, so that the connection can be used again.
+    """
     rest = b""
     async for chunk in chunks:
         *lines, rest = (rest + chunk).split(b"\n")
@@ -155,9 +158,8 @@ async def _events(chunks: AsyncIterator[bytes]) -> AsyncIterator[dict[str, Any]]
             if not line.startswith(b"data:"):
                 continue
             data = line[5:].strip()
-            if data == b"[DONE]":
-                return
-            yield json.loads(data)
+            if data != b"[DONE]":
+                yield json.loads(data)
 
 
 def _read(event: dict[str, Any], usage: Usage) -> str:
