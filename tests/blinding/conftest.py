@@ -32,7 +32,7 @@ class Walked:
 
 
 @pytest.fixture(scope="module")
-def walked(web: Web, scripted: Scripted, django_db_blocker: DjangoDbBlocker) -> Iterator[list[Walked]]:  # noqa: F811  # the fixture
+def walked(django_db_setup: None, web: Web, scripted: Scripted, django_db_blocker: DjangoDbBlocker) -> Iterator[list[Walked]]:  # noqa: F811  # the fixture
     with django_db_blocker.unblock():
         scripted.reset()
         _plant_ids()

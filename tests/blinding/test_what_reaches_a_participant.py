@@ -12,15 +12,9 @@ from studyplatform.study.models import Session
 from tests.blinding.conftest import FIRST_ID, MARKS, Walked, sessions_of
 from tests.house.source import assets, name
 
-pytestmark = pytest.mark.usefixtures("db_open")
+pytestmark = pytest.mark.django_db
 SYSTEMS = re.compile(r"naive[\s_-]?rag|memory[\s_-]?bank|(?<![a-z])(?:lufy|amu)(?![a-z])", re.I)
 WORDS = re.compile(r"\bpolic(?:y|ies)\b|\bpreset|\bcondition(?:s|ed)?\b|\bcontrol group|\bretention\b", re.I)
-
-
-@pytest.fixture
-def db_open(django_db_blocker):
-    with django_db_blocker.unblock():
-        yield
 
 
 def everything(walked: list[Walked]):
