@@ -2,6 +2,7 @@
 
 from django.conf import settings
 from django.core.signing import BadSignature, Signer
+from django.db.models import F
 from django.urls import reverse
 
 from studyplatform.study.models import Participant, Study
@@ -17,6 +18,13 @@ def personal_url(participant: Participant) -> str:
 def general_url(study: Study) -> str:
     """Absolute address for everybody; a recruiting service puts its own id of the person behind `?id=`."""
     return _absolute(reverse("join", args=[study.code])) + "?id="
+
+
+def renew(participant: Participant) -> str:
+    """A new personal link; every earlier link and every browser that came by one no longer opens anything."""
+    Participant.objects.filter(pk=participant.pk).update(key_version=F("key_version") + 1)
+    participant.refresh_from_db(fields=["key_version"])
+    return personal_url(participant)
 
 
 def token_of(participant: Participant) -> str:

@@ -3,15 +3,19 @@
 from datetime import datetime, timedelta
 
 from studyplatform.study import sessions
-from studyplatform.study.models import Session
+from studyplatform.study.models import Session, Study
 from studyplatform.study.studies import config_of
 
 State = Session.State
 
 
 def end(now: datetime) -> None:
-    """End chats over their maximum or window, pause chats that stand idle, close questions past their deadline."""
+    """End chats over their maximum or window, pause chats that stand idle, close questions past their deadline.
+
+    In a paused study nobody's time runs out.
+    """
     running = Session.objects.filter(state__in=[State.CHATTING, State.QUESTIONS], participant__simulated=False)
+    running = running.exclude(participant__study__state=Study.State.PAUSED)
     for session in running.select_related("participant__study").iterator():
         if session.state == State.CHATTING:
             _end_chat(session, now)

@@ -86,7 +86,7 @@ def begin(session: Session) -> bool:
     in_window = Q(closes_at=None) | Q(closes_at__gt=Now())
     moved = Session.objects.filter(in_window | Q(participant__simulated=True), pk=session.pk, state=State.OPEN, opens_at__lte=Now())
     moved = moved.filter(participant__state=Participant.State.ACTIVE)
-    window = config_of(participant.study).sessions.window_hours
+    window = None if participant.simulated else config_of(participant.study).sessions.window_hours
     closing = {"closes_at": Now() + timedelta(hours=window)} if session.closes_at is None and window else {}
     try:
         with transaction.atomic():

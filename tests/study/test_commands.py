@@ -84,3 +84,13 @@ def test_a_study_is_piloted_and_then_runs(capsys: pytest.CaptureFixture[str]) ->
     assert "cast-two is running, not frozen" in capsys.readouterr().out
     with pytest.raises(CommandError, match="from there"):
         call_command("study", study.slug, "--state", "draft")
+
+
+def test_a_link_that_went_astray_is_renewed(two: Cast, capsys: pytest.CaptureFixture[str]) -> None:
+    call_command("invite", two.study.slug, "--renew", two.ana.code)
+    link = capsys.readouterr().out.split()[1]
+    two.ana.refresh_from_db()
+    assert two.ana.key_version == 2
+    assert Client().get("/" + link.split("/", 3)[3]).status_code == 302
+    with pytest.raises(CommandError, match="no participant"):
+        call_command("invite", two.study.slug, "--renew", two.noa.code)

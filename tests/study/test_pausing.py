@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 
-from studyplatform.study import studies
+from studyplatform.study import overtime, studies
 from studyplatform.study.models import AuditEvent, Session
 from tests.cast import Cast, session_of
 
@@ -28,3 +28,11 @@ def test_a_window_that_had_passed_before_stays_passed(two: Cast) -> None:
 def test_who_moved_the_study_is_written_down(two: Cast) -> None:
     studies.move(two.study, "paused", by=two.rae)
     assert AuditEvent.objects.get(act="state: paused").user == two.rae
+
+
+def test_questions_are_not_closed_while_the_study_is_paused(two: Cast) -> None:
+    session = session_of(two.ana)
+    Session.objects.filter(pk=session.pk).update(state="questions", chat_ended_at=datetime.now(UTC) - timedelta(hours=99))
+    studies.move(two.study, "paused")
+    overtime.end(datetime.now(UTC))
+    assert session_of(two.ana).state == "questions"

@@ -18,12 +18,16 @@ class Command(BaseCommand):
         parser.add_argument("--count", type=int, default=1, help="how many people (default 1)")
         parser.add_argument("--external-id", action="append", default=[], help="an id of theirs; may be given several times")
         parser.add_argument("--pilot", action="store_true", help="pilot people: they never count and never freeze the study")
+        parser.add_argument("--renew", metavar="CODE", help="a new link for this participant; earlier links and browsers are shut out")
         parser.add_argument("--json", action="store_true", help="print one JSON document and nothing else")
 
     def handle(self, *args: Any, slug: str, **options: Any) -> None:
         study = Study.objects.filter(slug=slug).first()
         if study is None:
             raise CommandError(f"There is no study {slug}. Load one with manage.py load_study FILE.toml.")
+        if options["renew"]:
+            self.stdout.write(self._renew(study, options["renew"]))
+            return
         if options["count"] < 1:
             raise CommandError("--count must be at least 1.")
         try:
@@ -38,6 +42,12 @@ class Command(BaseCommand):
             self.stdout.write(f"{row['code']}  {row['link']}" + (f"  ({row['external_id']})" if row["external_id"] else ""))
         if study.state not in (Study.State.RUNNING, Study.State.PILOT):
             self.stderr.write(f"The study is {study.state}: the links open once it runs (manage.py study {slug} --state running).")
+
+    def _renew(self, study: Study, code: str) -> str:
+        participant = Participant.objects.filter(study=study, code=code).first()
+        if participant is None:
+            raise CommandError(f"There is no participant {code} in {study.slug}.")
+        return f"{code}  {links.renew(participant)}"
 
 
 def invited(study: Study, *, count: int, ids: list[str], pilot: bool) -> list[Participant]:
