@@ -5,6 +5,7 @@ It begins with the process (`chat.lifespan`) or with its first socket, whichever
 
 import asyncio
 import logging
+import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
@@ -69,7 +70,7 @@ async def _every(seconds: float, act: Callable[[], Awaitable[None]]) -> None:
 
 async def keep_leases() -> None:
     """Write down the text so far, and renew the leases, of the replies that take longer."""
-    now = asyncio.get_running_loop().time()
+    now = time.monotonic()
     for writing in replies.running():
         text, since = writing.reveal.text, now - writing.kept_at
         if writing.is_whole or since < PARTIAL_S or (text == writing.kept and since < RENEW_S):

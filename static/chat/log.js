@@ -6,6 +6,7 @@ export class Log {
     Object.assign(this, { element, words, shape, zone });
     this.writing = null;   // the reply being written: {node, reply_to, attempt, text}
     this.waiting = null;   // the message that is not acknowledged yet
+    for (const mark of element.querySelectorAll(".day")) mark.textContent = this.dayInWords(mark.dataset.day);
   }
 
   has(seq) { return Boolean(this.element.querySelector(`[data-seq="${Number(seq)}"]`)); }
@@ -39,12 +40,18 @@ export class Log {
     const day = new Intl.DateTimeFormat("sv-SE", { timeZone: this.zone }).format(at);
     const marks = [...this.element.querySelectorAll(".day")];
     if (marks.some((mark) => mark.dataset.day === day)) return;
-    const today = new Intl.DateTimeFormat("sv-SE", { timeZone: this.zone }).format(new Date());
-    const words = new Intl.DateTimeFormat(document.documentElement.lang, { timeZone: this.zone, weekday: "long", day: "numeric", month: "long" }).format(at);
     const mark = Object.assign(document.createElement("p"), { className: "day" });
     mark.dataset.day = day;
-    mark.textContent = day === today ? this.words.today.replace("{day}", words) : words;
+    mark.textContent = this.dayInWords(day);
     this.element.insertBefore(mark, node);
+  }
+
+  // A day of the person's zone, written yyyy-mm-dd, in their language.
+  dayInWords(day) {
+    const today = new Intl.DateTimeFormat("sv-SE", { timeZone: this.zone }).format(new Date());
+    const format = new Intl.DateTimeFormat(document.documentElement.lang, { timeZone: "UTC", weekday: "long", day: "numeric", month: "long" });
+    const words = format.format(new Date(`${day}T12:00:00Z`));
+    return day === today ? this.words.today.replace("{day}", words) : words;
   }
 
   bot(text, label = this.words.they) {
