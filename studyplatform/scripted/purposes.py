@@ -7,6 +7,7 @@ from typing import Any
 from studyplatform.scripted import sentences
 from studyplatform.scripted.scripts import Script, Tag
 
+_QUOTED = re.compile(r"“([^”]*)”")
 _QUESTION = re.compile(r"^\s*(?:the )?question\s*:?\s*(.*)$", re.IGNORECASE)
 
 
@@ -30,6 +31,8 @@ def answer_text(request: dict[str, Any], tag: Tag, script: Script) -> str:
         return json.dumps(_structured(schema, messages, last, tag, script.settings.seed), ensure_ascii=False)
     if "summary" in tag.purpose:
         return sentences.summary(last)
+    if tag.purpose == "importance":
+        return str(1 + sentences.draw(script.settings.seed, last) % 10)
     if tag.purpose == "opener":
         return sentences.opener(script.settings.seed, tag.session, script.settings.tokens)
     return sentences.reply(last, script.settings.seed, script.settings.tokens)
@@ -52,20 +55,15 @@ def _structured(schema: dict[str, Any], messages: list[dict[str, Any]], last: st
 
 
 def read_question(messages: list[dict[str, Any]]) -> tuple[str, list[str]]:
-    """(question, the lines that may answer it) of an answering prompt.
+    """(question, the passages that may answer it) of an answering prompt, from what is not its instructions.
 
-    The question is what follows the last line that begins with "Question", else the last line that ends in a question mark.
+    The question is what follows the last line that begins with "Question", else the last line that ends in a question mark. Of a
+    remembered exchange the passage is what the person said: the last quotation of its line.
     """
-    lines = [line for message in messages for line in content_of(message).splitlines() if line.strip()]
+    lines = [line for m in messages if m.get("role") != "system" for line in content_of(m).splitlines() if line.strip()]
     marked = [i for i, line in enumerate(lines) if _QUESTION.match(line)]
-    if marked:
-        at = marked[-1]
-        found = _QUESTION.match(lines[at])
-        question = found.group(1) if found else ""
-        if not question.strip() and at + 1 < len(lines):
-            at, question = at + 1, lines[at + 1]
-    else:
-        asking = [i for i, line in enumerate(lines) if line.rstrip().endswith("?")]
-        at = asking[-1] if asking else len(lines) - 1
-        question = lines[at] if lines else ""
-    return question, [line for i, line in enumerate(lines) if i != at]
+    asking = [i for i, line in enumerate(lines) if line.rstrip().endswith("?")]
+    at = (marked or asking or [len(lines) - 1])[-1]
+    question = _QUESTION.sub(r"\1", lines[at]) if lines else ""
+    passages = (line for i, line in enumerate(lines) if i != at and not line.rstrip().endswith(":"))
+    return question, [(_QUOTED.findall(line) or [line])[-1] for line in passages]
