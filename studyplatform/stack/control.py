@@ -13,22 +13,25 @@ from typing import Any
 
 from studyplatform.envfile import ROOT, read_env_file, stack_dir
 from studyplatform.stack import postgres
-from studyplatform.stack.faults import StackFault
+from studyplatform.stack.faults import PortTaken, StackFault
 from studyplatform.stack.places import Places, read_json, tail, write_private
 from studyplatform.stack.plan import Plan, Wanted, groups_of
 from studyplatform.stack.processes import Record
 from studyplatform.stack.services import nothing
-from studyplatform.stack.supervisor import AlreadyRunning, Say, Supervisor, hold, stop_orphans
+from studyplatform.stack.supervisor import TRIES, AlreadyRunning, Say, Supervisor, holding, stop_orphans
 
 START_TIMEOUT_S = 240
+PORT_TRIES = 4
 
 
 def places() -> Places:
     return Places(stack_dir())
 
 
-def supervise(wanted: Wanted, say: Say, after_tick: Callable[[], None] = nothing) -> None:
+def supervise(wanted: Wanted, say: Say, watcher: Callable[[], Callable[[], None]] = lambda: nothing) -> None:
     """Be the supervisor until asked to stop. If another one runs here, have it start what is wanted and return.
+
+    `watcher()` is called at each start and gives what to do after each look at the services.
 
     Raises:
         StackFault: something that the rest needs does not come up.
@@ -36,15 +39,28 @@ def supervise(wanted: Wanted, say: Say, after_tick: Callable[[], None] = nothing
     here = places()
     here.make()
     try:
-        with Supervisor(here, say) as supervisor:
-            _take_on(supervisor, wanted)
-            signal.signal(signal.SIGUSR1, lambda *_: supervisor.later(lambda: _widen(supervisor)))
-            supervisor.run(after_tick=after_tick)
-            say("Stopping.")
-        say("Everything is stopped.")
+        with holding(here):
+            for more in range(PORT_TRIES, -1, -1):
+                try:
+                    _supervise(here, wanted, say, watcher())
+                    return
+                except PortTaken as taken:
+                    if not more:
+                        raise
+                    say(f"{str(taken).split(':')[0]}: another program took its port meanwhile: starting over with another.")
     except AlreadyRunning:
         _ask_running(here, wanted)
         wait_until_up(here, wanted, say)
+
+
+def _supervise(here: Places, wanted: Wanted, say: Say, after_tick: Callable[[], None]) -> None:
+    supervisor = Supervisor(here, say)
+    signal.signal(signal.SIGUSR1, lambda *_: supervisor.later(lambda: _widen(supervisor)))
+    with supervisor:
+        _take_on(supervisor, wanted)
+        supervisor.run(after_tick=after_tick)
+        say("Stopping.")
+    say("Everything is stopped.")
 
 
 def _take_on(supervisor: Supervisor, wanted: Wanted) -> None:
@@ -103,7 +119,7 @@ def wait_until_up(here: Places, wanted: Wanted, say: Say, process: "subprocess.P
         services = status(here)["services"]
         waited = [s for s in services.values() if s["state"] not in ("ready", "done")]
         if services and supervisor_of(here) and _covers(services, wanted):
-            failed = [s["message"] for s in waited if s["message"]]
+            failed = [s["message"] for s in waited if s["state"] == "failed" or s["restarts"] >= TRIES]
             if failed:
                 raise StackFault(failed[0])
             if not waited:
@@ -161,11 +177,8 @@ def stop_running(say: Say) -> None:
 
 
 def _stop_left_over(here: Places) -> list[str]:
-    lock = hold(here.run / "lock")
-    try:
+    with holding(here):
         return stop_orphans(here)
-    finally:
-        os.close(lock)
 
 
 def status(here: Places | None = None) -> dict[str, Any]:

@@ -47,6 +47,5 @@ def lines(people: Mapping[str, Mapping[str, str]]) -> list[str]:
 def run(wanted: Wanted, say: Say) -> None:
     """Start all and stay until stopped; if the stack runs in the background already, print the links and return."""
     here = control.places()
-    announce = Announcement(here, say)
-    control.supervise(wanted, say, after_tick=announce)
-    announce()
+    control.supervise(wanted, say, lambda: Announcement(here, say))
+    Announcement(here, say)()  # in case another supervisor runs it

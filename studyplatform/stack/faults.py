@@ -8,10 +8,16 @@ class StackFault(Exception):
     """The local stack cannot do what was asked; the message says what is wrong and what to do."""
 
 
+class PortTaken(StackFault):
+    """Between the choice of a port and its use, another program took it."""
+
+
+TAKEN = r"[Aa]ddress already in use|could not bind|Can't bind|couldn't bind"
+
 # Looked for in the last lines of a service's log, first match wins.
 _SIGNS: tuple[tuple[str, str], ...] = (
     (r"No space left on device|disk full|OOM.*AOF|MISCONF", "the disk is full: free some space there, or set STACK_DIR to a folder on another disk"),
-    (r"[Aa]ddress already in use|could not bind|Can't bind|couldn't bind", "its port was taken meanwhile: run `manage.py stack down`, then `up` again"),
+    (TAKEN, "its port was taken meanwhile: run `manage.py stack down`, then `up` again"),
     (r"ModuleNotFoundError|ImportError|cannot open shared object", "a package is missing or broken: run `make setup`"),
     (r"Illegal instruction", "this processor lacks an instruction that it needs (AVX2): see docs/operations.md, Processors"),
     (r"initialized by PostgreSQL version|incompatible with server", "the data are of another Postgres version: see docs/operations.md, Upgrade"),

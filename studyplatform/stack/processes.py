@@ -86,6 +86,15 @@ def _send(records: Sequence[Record], number: int | None) -> None:
                 os.kill(record.pid, number or record.stop_signal)
 
 
+def listens(pid: int, port: int) -> bool:
+    """Whether this very process accepts connections there: what answers might be somebody else's server."""
+    try:
+        found = psutil.Process(pid).net_connections("tcp")
+    except (psutil.NoSuchProcess, psutil.AccessDenied):
+        return False
+    return any(one.status == psutil.CONN_LISTEN and one.laddr.port == port for one in found)
+
+
 def end_session(leader: int) -> None:
     """Kill what a dead leader left behind in its session.
 

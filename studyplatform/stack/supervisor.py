@@ -8,17 +8,19 @@ killed supervisor left behind.
 import fcntl
 import json
 import os
+import re
 import signal
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from subprocess import Popen
 from typing import Any
 
-from studyplatform.stack.faults import StackFault, explain
+from studyplatform.stack.faults import TAKEN, PortTaken, StackFault, explain
 from studyplatform.stack.places import Places, check_room, set_aside, tail, write_private
-from studyplatform.stack.processes import Record, end_session, record_of, stop
+from studyplatform.stack.processes import Record, end_session, listens, record_of, stop
 from studyplatform.stack.services import Service, nothing, spawn
 
 BACK_OFF_S = (0.5, 1, 2, 4, 8, 15, 30)
@@ -54,20 +56,18 @@ class Child:
 
 
 class Supervisor:
-    """Use as a context manager: it holds the folder's lock inside and stops every child on the way out."""
+    """Use as a context manager, holding the folder: it stops every child on the way out."""
 
     def __init__(self, places: Places, say: Say) -> None:
         self.places = places
         self.say = say
         self.children: dict[str, Child] = {}
-        self._lock: int | None = None
         self._stopping = False
         self._acts: list[Callable[[], None]] = []
         self._tidied = time.monotonic()
         self._published = ""
 
     def __enter__(self) -> "Supervisor":
-        self._lock = hold(self.places.run / "lock")
         own = record_of(os.getpid(), signal.SIGTERM)
         if own:
             own.write(self.places.run / "supervisor.json")
@@ -80,8 +80,6 @@ class Supervisor:
     def __exit__(self, *_: object) -> None:
         self.stop_all()
         (self.places.run / "supervisor.json").unlink(missing_ok=True)
-        if self._lock is not None:
-            os.close(self._lock)
 
     def ask_to_stop(self) -> None:
         self._stopping = True
@@ -104,6 +102,7 @@ class Supervisor:
 
         Raises:
             StackFault: an essential service does not come up.
+            PortTaken: a service found its port taken when it was first started.
         """
         while self._acts:
             self._acts.pop(0)()
@@ -165,8 +164,13 @@ class Supervisor:
         return all(self.children[name].satisfied for name in names if name in self.children)
 
     def _is_ready(self, child: Child) -> bool:
-        line = child.service.ready_line
-        return self._are_satisfied(child.service.ready_after) and (not line or line in self._said_since(child)) and child.service.ready()
+        service = child.service
+        return (
+            self._are_satisfied(service.ready_after)
+            and (not service.ready_line or service.ready_line in self._said_since(child))
+            and (service.port is None or child.process is None or listens(child.process.pid, service.port))
+            and service.ready()
+        )
 
     def _ended(self, child: Child, code: int, now: float) -> None:
         self._record_path(child.service.name).unlink(missing_ok=True)
@@ -179,8 +183,11 @@ class Supervisor:
     def _failed(self, child: Child, code: int | None, now: float) -> None:
         child.process = None
         child.failures += 1
+        said = self._said_since(child)
         log = self.places.log_of(child.service.name)
-        child.message = explain(child.service.title, code, self._said_since(child), str(log))
+        child.message = explain(child.service.title, code, said, str(log))
+        if child.service.port and not child.was_ready and re.search(TAKEN, said):
+            raise PortTaken(child.message)
         hopeless = child.service.once or (child.service.essential and not child.was_ready and child.failures >= TRIES)
         if hopeless and child.service.essential:
             child.state = "failed"
@@ -248,19 +255,22 @@ class Supervisor:
             self.say(str(fault))
 
 
-def hold(path: Path) -> int:
-    """Take the folder's lock: the open file is the lock, and no child inherits it.
+@contextmanager
+def holding(places: Places) -> Iterator[None]:
+    """Hold the folder's lock: the open file is the lock, and no child inherits it.
 
     Raises:
         AlreadyRunning
     """
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    descriptor = os.open(places.run / "lock", os.O_RDWR | os.O_CREAT, 0o600)
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise AlreadyRunning from None
+        yield
+    finally:
         os.close(descriptor)
-        raise AlreadyRunning from error
-    return descriptor
 
 
 def stop_orphans(places: Places, grace_s: float = 8) -> list[str]:

@@ -154,3 +154,20 @@ def test_postgres_keeps_rows_takes_vectors_and_survives_a_stale_lock_file(stack:
     assert [(path, path.stat().st_mode) for path in stack.folder.parents] == parents
     assert stat.S_IMODE(os.stat(home).st_mode) == 0o700
     assert runs(stranger)
+
+
+def test_a_port_taken_between_choice_and_use_makes_it_start_over_with_another(stack: Stack):
+    """The encoder needs a second to load before it binds: time enough for somebody else."""
+    port = free_port()
+    stack.remember_port("encoder", port)
+    starting = subprocess.Popen(
+        stack.command("up", "--only", "llm", "--detach"), cwd=ROOT, env=stack.environ, stdout=subprocess.PIPE, text=True
+    )
+    await_that(lambda: (stack.folder / "run" / "encoder.child.json").exists())
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", port))
+        other.listen()
+        said, _ = starting.communicate(timeout=120)
+    assert "another program took its port meanwhile" in said
+    assert f":{port}/" not in stack.settings["LOCAL_EMBEDDINGS_URL"]
+    assert stack.status()["running"]
