@@ -104,8 +104,8 @@ def default_owner() -> str:
 
 
 _CLAIM = """
-    UPDATE memory_memorywrite SET owner = %s, attempt = attempt + 1, lease_until = now() + make_interval(secs => %s)
-    WHERE state = 'open' AND due_at <= now() AND (lease_until IS NULL OR lease_until < now()) AND id = (
+    UPDATE memory_memorywrite SET owner = %s, attempt = attempt + 1, lease_until = statement_timestamp() + make_interval(secs => %s)
+    WHERE state = 'open' AND due_at <= statement_timestamp() AND (lease_until IS NULL OR lease_until < statement_timestamp()) AND id = (
       SELECT w.id FROM memory_memorywrite w JOIN study_session s ON s.id = w.session_id
       WHERE w.arm_id = %s AND w.state = 'open' ORDER BY s.number, w.seq LIMIT 1
     ) RETURNING id"""

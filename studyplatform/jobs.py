@@ -26,7 +26,7 @@ log = logging.getLogger(__name__)
 
 # What passes by itself: tried again with back-off. Anything else is a defect, and waits for somebody to look at it.
 PASSING = (ModelFailed, EndpointFailed, BadAnswer, Changed)
-DRAIN_S = 5.0
+DRAIN_S = 2.0
 
 
 class Waiting(Exception):

@@ -46,9 +46,9 @@ def start(session: Session) -> None:
 
 
 _CLAIM = """
-    UPDATE study_stagerun SET state = 'running', owner = %s, attempt = attempt + 1, error = '', started_at = coalesce(started_at, now()),
-      lease_until = now() + make_interval(secs => %s)
-    WHERE id = %s AND ((state = 'ready' AND (due_at IS NULL OR due_at <= now())) OR (state = 'running' AND lease_until < now()))
+    UPDATE study_stagerun SET state = 'running', owner = %s, attempt = attempt + 1, error = '', started_at = coalesce(started_at, statement_timestamp()),
+      lease_until = statement_timestamp() + make_interval(secs => %s)
+    WHERE id = %s AND ((state = 'ready' AND (due_at IS NULL OR due_at <= statement_timestamp())) OR (state = 'running' AND lease_until < statement_timestamp()))
     RETURNING id"""
 
 
@@ -120,7 +120,7 @@ _PROMOTE = """
         WHEN 'fork' THEN {summarise}
         WHEN 'forget' THEN {summarise} AND NOT EXISTS (
           SELECT 1 FROM study_stagerun f WHERE f.session_id = s.id AND f.stage = 'fork' AND f.arm_id = r.arm_id AND f.state <> 'done')
-        WHEN 'answer' THEN {forget} AND (s.state = 'closed' OR r.due_at <= now())
+        WHEN 'answer' THEN {forget} AND (s.state = 'closed' OR r.due_at <= statement_timestamp())
       END
     RETURNING r.id, r.stage"""
 _DONE = "EXISTS (SELECT 1 FROM study_stagerun b WHERE b.session_id = s.id AND b.stage = '{}' AND b.state = 'done'{})"

@@ -1,0 +1,13 @@
+"""The scripted model server for every test of this folder that touches the database."""
+
+import pytest
+
+from tests.scripted_server import Scripted, script, scripted
+
+__all__ = ["script", "scripted"]
+
+
+@pytest.fixture
+def model(db: None, script: Scripted) -> Scripted:
+    """A database and a model server with nothing told to it."""
+    return script
