@@ -12,7 +12,6 @@ EXTRAS ?=
 export UV_CACHE_DIR := $(CURDIR)/.cache/uv
 export PIP_CACHE_DIR := $(CURDIR)/.cache/pip
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
-export PYTHONPYCACHEPREFIX :=
 
 .PHONY: help setup setup-dev demo test bench lint clean
 

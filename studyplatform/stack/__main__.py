@@ -15,7 +15,7 @@ def say(line: str) -> None:
 
 def parser() -> argparse.ArgumentParser:
     """The command line, the same as that of `manage.py stack`."""
-    top = argparse.ArgumentParser(prog="stack", description="The local stack: start, watch and stop it.")
+    top = argparse.ArgumentParser(prog="manage.py stack", description="The local stack: start, watch and stop it.")
     add_commands(top)
     return top
 
@@ -57,9 +57,9 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def main() -> int:
+def main(arguments: list[str] | None = None) -> int:
     try:
-        return run(parser().parse_args())
+        return run(parser().parse_args(arguments))
     except StackFault as fault:
         print(fault, file=sys.stderr, flush=True)
         return 1

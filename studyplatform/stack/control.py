@@ -129,7 +129,7 @@ def wait_until_up(here: Places, wanted: Wanted, say: Say, process: "subprocess.P
 
 
 def _covers(services: Container[str], wanted: Wanted) -> bool:
-    migrates = wanted.migrate and "postgres" in wanted.groups
+    migrates = wanted.migrate and not wanted.demo and "postgres" in wanted.groups
     steps = [name for name, asked in (("migrate", migrates), ("demo-people", wanted.demo)) if asked]
     return set(wanted.groups) <= groups_of(services) and all(step in services for step in steps)
 

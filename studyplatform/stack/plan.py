@@ -200,15 +200,15 @@ class Plan:
         ]
 
     def _steps(self) -> list[Service]:
-        steps = []
-        if self.wanted.migrate and "postgres" in self.own:
-            steps.append(self._step("migrate", "Migrations", "migrate", "--noinput", needs=("postgres",)))
+        """What is run to its end before the pages count as ready."""
         if self.wanted.demo:
-            steps.append(self._step("demo-people", "Demo study", "demo", "--people", needs=("postgres", "migrate")))
-        return steps
+            return [self._step("demo-people", "Demo study", "demo", "--people")]
+        if self.wanted.migrate and "postgres" in self.own:
+            return [self._step("migrate", "Migrations", "migrate", "--noinput")]
+        return []
 
-    def _step(self, name: str, title: str, *arguments: str, needs: tuple[str, ...]) -> Service:
-        return self._python(name, title, "manage.py", *arguments, needs=needs, once=True, essential=True)
+    def _step(self, name: str, title: str, *arguments: str) -> Service:
+        return self._python(name, title, "manage.py", *arguments, needs=("postgres",), once=True, essential=True)
 
     def _web(self) -> list[Service]:
         port = self._ports["web"]
@@ -218,7 +218,7 @@ class Plan:
         return [self._python("web", "Web", *arguments, port=port, needs=("postgres", "valkey"), ready_after=steps, ready=answers)]
 
     def _workers(self) -> list[Service]:
-        needs = ("postgres", "valkey", "migrate", "web")
+        needs = ("postgres", "valkey", "migrate", "demo-people", "web")
         workers = [
             self._python(
                 f"worker-{name}",

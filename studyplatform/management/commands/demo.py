@@ -1,9 +1,10 @@
-"""`manage.py demo`: everything running, with links to click. `--people` is its step that prepares the demo study."""
+"""`manage.py demo`: everything running, with links to click. `manage.py` itself hands it to `studyplatform.stack`.
+
+What is here is `--people`, the step that prepares the database and the demo study.
+"""
 
 import json
-import os
 import secrets
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -28,20 +29,16 @@ People = dict[str, dict[str, str]]
 class Command(BaseCommand):
     help = "Start everything, load the demo study and print the links."
 
-    def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--people", action="store_true", help="only load the study and make its people, in a running stack")
-        parser.add_argument("--port", type=int, help="port for the pages")
+    requires_system_checks = ()
 
-    def run_from_argv(self, argv: list[str]) -> None:
-        """Become the stack's own program, unless it is that program's step."""
-        if "--people" in argv or "--help" in argv:
-            super().run_from_argv(argv)
-            return
-        os.execv(sys.executable, [sys.executable, "-m", "studyplatform.stack", "demo", *argv[2:]])  # noqa: S606  # no shell wanted
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--people", action="store_true", help="only migrate, load the study and make its people, in a running stack")
+        parser.add_argument("--port", type=int, help="port for the pages")
 
     def handle(self, *args: Any, **options: Any) -> None:
         if not options["people"]:
             raise CommandError("Run it from the command line: manage.py demo.")
+        call_command("migrate", interactive=False, verbosity=0)
         path = stack_dir() / "demo.json"
         people = prepare(read_json(path) or {})
         write_private(path, json.dumps(people, indent=1))
