@@ -19,7 +19,7 @@ from tests.chat.conftest import Web, web  # noqa: F401  # a fixture
 from tests.scripted_server import Scripted
 from tests.worker import work_all, working
 
-FIRST_ID = 7_310_000_001
+FIRST_ID = 731_000_001
 # What no text of ours, no code and no token can hold: a code that is found is a code that leaked.
 MARKS = ("«1»", "«2»", "«3»", "«4»")
 
@@ -35,15 +35,22 @@ class Walked:
 def walked(django_db_setup: None, web: Web, scripted: Scripted, django_db_blocker: DjangoDbBlocker) -> Iterator[list[Walked]]:  # noqa: F811  # the fixture
     with django_db_blocker.unblock():
         scripted.reset()
+        _empty()
         _plant_ids()
-        study = make_study("four", slug="blinded", per_arm=2, sessions="min_minutes = 0")
-        for condition, mark in zip(Condition.objects.filter(study=study), MARKS, strict=True):
-            Condition.objects.filter(pk=condition.pk).update(code=mark)
-        with working():
-            people = [_walk(web.site, study, number) for number in range(2)]
-        work_all()
-        yield people
-        _forget_everything(study)
+        try:
+            yield _walk_all(web.site)
+        finally:
+            _empty()
+
+
+def _walk_all(site: str) -> list[Walked]:
+    study = make_study("four", slug="blinded", per_arm=2, sessions="min_minutes = 0")
+    for condition, mark in zip(Condition.objects.filter(study=study), MARKS, strict=True):
+        Condition.objects.filter(pk=condition.pk).update(code=mark)
+    with working():
+        people = [_walk(site, study, number) for number in range(2)]
+    work_all()
+    return people
 
 
 def _walk(site: str, study: Study, number: int) -> Walked:
@@ -66,11 +73,17 @@ def _plant_ids() -> None:
             cursor.execute("SELECT setval(pg_get_serial_sequence(%s, 'id'), %s)", [table, FIRST_ID + i * 1_000_000])
 
 
-def _forget_everything(study: Study) -> None:
+def _empty() -> None:
+    """Nothing of an earlier walk is left, and ids are small again."""
     with connection.cursor() as cursor:
-        cursor.execute(f"TRUNCATE {', '.join(_tables())} CASCADE")
-        for table in _tables():
-            cursor.execute("SELECT setval(pg_get_serial_sequence(%s, 'id'), 1)", [table])
+        cursor.execute(f"TRUNCATE {', '.join(_tables())} RESTART IDENTITY CASCADE")
+
+
+def ids() -> list[str]:
+    """Every database id that the walk made."""
+    with connection.cursor() as cursor:
+        cursor.execute(" UNION ALL ".join(f"SELECT id FROM {table} WHERE id > {FIRST_ID}" for table in _tables()))
+        return [str(row[0]) for row in cursor.fetchall()]
 
 
 def sessions_of(walked: Walked) -> list[Session]:

@@ -2,10 +2,13 @@
 
 import re
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 
 import httpx
+from django.conf import settings
+from django.contrib.staticfiles import finders
 
 from studyplatform.simulation.pages import Browser, Page
 from studyplatform.simulation.people import Person
@@ -53,17 +56,20 @@ class WatchedBrowser(Browser):
             self.luggage.put("cookie" if name == "set-cookie" else "header", where, f"{name}: {value}")
         self.luggage.put("page" if "html" in response.headers.get("content-type", "") else "file", where, response.text)
         self.addresses |= {urljoin(where, a) for a in re.findall(r'(?:src|href)="([^"#]+)"', response.text) if "static/" in a}
-        if "javascript" in response.headers.get("content-type", ""):
-            self.addresses |= {urljoin(where, a) for a in re.findall(r'(?:from|import)\s*\(?"([^"]+)"', response.text)}
 
-    async def fetch_files(self) -> None:
-        """Every style sheet, script and module that the pages name, and what those import."""
-        seen: set[str] = set()
-        while todo := self.addresses - seen:
-            for address in sorted(todo):
-                seen.add(address)
-                self.luggage.put("file name", address, address)
-                await self._http.get(urlsplit(address).path)
+    def unpack_files(self) -> None:
+        """Every style sheet, script and module that the pages name, and what those import, as they are served."""
+        todo, seen = set(self.addresses), set[str]()
+        while todo:
+            address = todo.pop()
+            seen.add(address)
+            self.luggage.put("file name", address, address)
+            path = finders.find(urlsplit(address).path.removeprefix(settings.STATIC_URL))
+            assert isinstance(path, str), f"{address} is named by a page and not there"
+            text = Path(path).read_text("utf-8")
+            self.luggage.put("file", address, text)
+            imports = re.findall(r'^import [^"]*"([^"]+)"', text, re.M) if path.endswith(".js") else []
+            todo |= {urljoin(address, name) for name in imports} - seen
 
 
 class WatchedConversation(Conversation):
@@ -119,7 +125,6 @@ async def walk(site: str, link: str, person: Person) -> tuple[WatchedWalk, Lugga
     luggage = Luggage()
     browser = WatchedBrowser(site, luggage)
     way = WatchedWalk(browser, link, person, Prompter(), opening_s=60, luggage=luggage)
-    browser_close, browser.close = browser.close, browser.fetch_files  # type: ignore[method-assign]  # files first, then away
     await way.go()
-    await browser_close()
+    browser.unpack_files()
     return way, luggage
