@@ -71,19 +71,19 @@ def plan(sessions: Sequence[Session], config: StudyConfig, now: datetime, zone: 
     current = next((s for s in ordered if s.state not in OVER), None)
     placed = _place(ordered, current, config, now, zone)
     return Plan(
-        lede=_lede(ordered, current, now),
+        lede=_lede(ordered, current),
         news=_news(current, now, zone),
         next=_next(current, config, now, zone) if current else None,
         days=_days(placed, now, zone),
     )
 
 
-def _lede(ordered: Sequence[Session], current: Session | None, now: datetime) -> str:
+def _lede(ordered: Sequence[Session], current: Session | None) -> str:
     total, done = len(ordered), sum(s.state == State.CLOSED for s in ordered)
     said = [ngettext("%(n)s conversation.", "%(n)s conversations.", total) % {"n": wording.sentence(wording.number(total))}]
     if done:
         said.append(ngettext("%(n)s is done.", "%(n)s are done.", done) % {"n": wording.sentence(wording.number(done))})
-    if current is not None and current.state != State.LOCKED:
+    if current is not None and current.state == State.OPEN:
         said.append(_("The next is ready.") if done else _("The first is ready."))
     return " ".join(said)
 

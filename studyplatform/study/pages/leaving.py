@@ -53,7 +53,8 @@ def left(request: SeatedRequest) -> HttpResponse:
     if asked and request.POST.get("sure") == "yes":
         erasing.withdraw(participant, keep_until_now=False)
         return redirect("left", participant.code)
-    return show(request, "left.html", participant.study, sure=asked, earned=earned(participant))
+    place = wording.place(participant.time_zone)
+    return show(request, "left.html", participant.study, sure=asked, earned=earned(participant), place=place)
 
 
 def _today(session: Session | None) -> str:
