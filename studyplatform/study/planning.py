@@ -85,7 +85,7 @@ def _lede(ordered: Sequence[Session], current: Session | None) -> str:
         said.append(ngettext("%(n)s is done.", "%(n)s are done.", done) % {"n": wording.sentence(wording.number(done))})
     if current is not None and current.state == State.OPEN:
         said.append(_("The next is ready.") if done else _("The first is ready."))
-    return " ".join(said)
+    return wording.together(*said)
 
 
 def _news(current: Session | None, now: datetime, zone: ZoneInfo) -> str:
@@ -104,11 +104,11 @@ def _next(session: Session, config: StudyConfig, now: datetime, zone: ZoneInfo) 
     arm = session.arm
     title = _("Conversation %(n)s, with %(name)s") % {"n": session.position, "name": arm.alias_name}
     until = _("Open until %(when)s.") % {"when": wording.moment(session.closes_at, now, zone)} if session.closes_at else ""
-    about, action, button = f"{wording.length(config)} {until}".strip(), "", ""
+    about, action, button = wording.together(wording.length(config), until), "", ""
     if session.state == State.OPEN:
         action, button = "begin", _("Begin")
     elif session.state == State.CHATTING:
-        about = " ".join([_("You are in the middle of it; your place is kept."), until]).strip()
+        about = wording.together(_("You are in the middle of it; your place is kept."), until)
         action, button = "chat", _("Continue")
     elif session.state == State.QUESTIONS:
         title = _("Your questions about conversation %(n)s, with %(name)s") % {"n": session.position, "name": arm.alias_name}
@@ -127,7 +127,7 @@ def _questions_until(session: Session, config: StudyConfig, now: datetime, zone:
     if session.chat_ended_at is None:
         return words
     deadline = session.chat_ended_at + timedelta(hours=config.sessions.questions_deadline_h)
-    return words + " " + _("Open until %(when)s.") % {"when": wording.moment(deadline, now, zone)}
+    return wording.together(words, _("Open until %(when)s.") % {"when": wording.moment(deadline, now, zone)})
 
 
 def _place(ordered: Sequence[Session], current: Session | None, config: StudyConfig, now: datetime, zone: ZoneInfo) -> list[_Placed]:

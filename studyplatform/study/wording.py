@@ -5,7 +5,7 @@ from decimal import Decimal
 from zoneinfo import ZoneInfo
 
 from django.utils.formats import date_format
-from django.utils.translation import gettext, gettext_lazy, ngettext, pgettext
+from django.utils.translation import get_language, gettext, gettext_lazy, ngettext, pgettext
 
 from studyplatform.study.config import StudyConfig
 
@@ -25,6 +25,12 @@ def number(n: int) -> str:
 def sentence(text: str) -> str:
     """With a capital at its beginning."""
     return text[:1].upper() + text[1:]
+
+
+def together(*sentences: str) -> str:
+    """Sentences one after the other; Japanese ones stand without a space between them. Empty ones are left out."""
+    space = "" if get_language() == "ja" else " "
+    return space.join(s for s in sentences if s)
 
 
 def day_format() -> str:
@@ -77,7 +83,7 @@ def length(config: StudyConfig) -> str:
     if rules.questions:
         n = number(rules.questions)
         parts.append(ngettext("Then %(n)s question to write.", "Then %(n)s questions to write.", rules.questions) % {"n": n})
-    return " ".join(parts) or gettext("As long as you like.")
+    return together(*parts) or gettext("As long as you like.")
 
 
 def money(amount: float, currency: str) -> str:

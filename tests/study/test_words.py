@@ -91,3 +91,9 @@ def test_a_missed_conversation_is_said_to_be_missed(two: Cast) -> None:
 def test_the_page_speaks_of_the_next_by_its_assistants_name(two: Cast) -> None:
     name = session_of(two.ana, 2).arm.alias_name
     assert plan_of(two.ana).next.title == f"Conversation 2, with {name}"
+
+
+def test_sentences_stand_together_as_the_language_has_it() -> None:
+    assert wording.together("One.", "", "Two.") == "One. Two."
+    with translation.override("ja"):
+        assert wording.together("一。", "二。") == "一。二。"
