@@ -29,6 +29,7 @@ class Message:
     sent_again: bool = False
     seq: int | None = None
     acked_at: float = 0.0
+    tokens: bool = False  # some of the reply has arrived
 
 
 @dataclass
@@ -140,7 +141,10 @@ class Screen:
         message = self.message
         if message is not None and message.seq is not None and message.seq == reply_to:
             if now and not message.sent_again:
-                self.timings.reply.append((now - message.acked_at) * 1000)
+                took = (now - message.acked_at) * 1000
+                self.timings.reply.append(took)
+                if not message.tokens:  # so short a reply comes whole
+                    self.timings.first_token.append(took)
             self.message = None
 
     def token(self, frame: Frame, now: float) -> None:
@@ -150,7 +154,8 @@ class Screen:
         if shown is None or shown.reply_to != reply_to or shown.attempt < attempt:
             shown = self._shown = Shown(reply_to, attempt, "", whole=at == 0)
             message = self.message
-            if message is not None and message.seq == reply_to and not message.sent_again:
+            if message is not None and message.seq == reply_to and not message.sent_again and not message.tokens:
+                message.tokens = True
                 self.timings.first_token.append((now - message.acked_at) * 1000)
         elif shown.attempt > attempt:
             return

@@ -30,6 +30,13 @@ def test_a_message_is_timed_to_its_ack_first_token_and_reply() -> None:
     assert screen.faults == []
 
 
+def test_a_reply_that_comes_whole_is_its_own_first_token() -> None:
+    screen = screen_in_a_chat()
+    screen.ack("m1", 2, 10.02)
+    screen.turn({"seq": 3, "reply_to": 2, "text": "Tea is fine."}, 10.10)
+    assert [round(v) for v in (*screen.timings.first_token, *screen.timings.reply)] == [80, 80]
+
+
 def test_after_a_break_it_says_what_it_has() -> None:
     screen = screen_in_a_chat()
     screen.ack("m1", 2, 10.02)
