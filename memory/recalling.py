@@ -55,7 +55,6 @@ def recall(*, session: SessionRef, query: Query, instant: datetime, context_from
         studyplatform.llm.embeddings.EndpointFailed: the encoder does not answer.
     """
     started = time.perf_counter()
-    connection.close_if_unusable_or_obsolete()
     chat = session.arm.config.chat
     before_seq = context_from_seq if chat.same_session_recall else 0
     unseen, waited = _await_writes(session, before_seq, chat.write_wait_ms)

@@ -165,7 +165,7 @@ def test_an_importance_that_is_no_number_counts_five_and_says_so(ana, shared, mo
 
 
 def test_a_model_that_is_down_for_a_while_only_delays_the_work(ana, shared, model):
-    model.fail("error", purpose="session_summary", count=1)
+    model.fail("server_error", purpose="session_summary", count=1)
     tell(shared, LIFE[0])
     sessions.end_chat(shared.pk, "finished")
     work(shared, only=("score",))
