@@ -14,6 +14,4 @@ from channels.security.websocket import AllowedHostsOriginValidator
 from chat.lifespan import lifespan
 from chat.routing import websocket_urls
 
-application = ProtocolTypeRouter(
-    {"http": _http, "websocket": AllowedHostsOriginValidator(URLRouter(websocket_urls)), "lifespan": lifespan}
-)
+application = ProtocolTypeRouter({"http": _http, "websocket": AllowedHostsOriginValidator(URLRouter(websocket_urls)), "lifespan": lifespan})

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 from studyplatform.envfile import ROOT
 from studyplatform.stack.faults import StackFault, explain
 from studyplatform.stack.ports import HOST
-from studyplatform.stack.services import says_healthy
+from studyplatform.stack.service import says_healthy
 
 MODULES = {"encoder": "studyplatform.stack.encoder", "chat-model": "studyplatform.stack.chat_model"}
 SETTINGS = {"encoder": "LOCAL_EMBEDDINGS_URL", "chat-model": "LOCAL_LLM_URL"}

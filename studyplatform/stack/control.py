@@ -17,7 +17,7 @@ from studyplatform.stack.faults import PortTaken, StackFault
 from studyplatform.stack.places import Places, read_json, tail, write_private
 from studyplatform.stack.plan import Plan, Wanted, groups_of
 from studyplatform.stack.processes import Record
-from studyplatform.stack.services import nothing
+from studyplatform.stack.service import nothing
 from studyplatform.stack.supervisor import TRIES, AlreadyRunning, Say, Supervisor, holding, stop_orphans
 
 START_TIMEOUT_S = 240

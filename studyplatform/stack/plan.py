@@ -15,7 +15,7 @@ from studyplatform.envfile import ROOT, read_env_file
 from studyplatform.stack import ports, postgres, valkey
 from studyplatform.stack.faults import StackFault
 from studyplatform.stack.places import Places, read_json, secrets_of, write_env, write_private
-from studyplatform.stack.services import Service, says_healthy
+from studyplatform.stack.service import Service, says_healthy
 
 GROUPS = ("postgres", "redis", "llm", "web", "workers")
 LISTENERS = {"postgres": ("postgres",), "redis": ("valkey",), "llm": ("encoder", "chat-model"), "web": ("web",), "workers": ()}
@@ -23,7 +23,7 @@ MARKS = {"postgres": "postgres", "redis": "valkey", "llm": "chat-model", "web": 
 # Name → queues and tasks at a time. Memory writes have a worker of their own: the next reply waits for them, and must not
 # wait behind an hour of summaries. Production has one worker service per queue.
 WORKERS = {"default": ("default", 3), "models": ("llm,gpu", 3)}
-WEB_OPTIONS = ("--ws-max-size", "262144", "--timeout-graceful-shutdown", "3", "--no-access-log", "--lifespan", "off")
+WEB_OPTIONS = ("--ws-max-size", "262144", "--timeout-graceful-shutdown", "3", "--no-access-log", "--lifespan", "on")
 CELERY = ("-A", "studyplatform.celery", "--skip-checks")  # `migrate` has run them
 SCHEDULE = ("-A", "studyplatform.celery:schedule", "--skip-checks")  # without the tasks: it only sends their names
 WORKER_OPTIONS = ("--pool", "threads", "--without-gossip", "--without-mingle", "--without-heartbeat", "--loglevel", "INFO")

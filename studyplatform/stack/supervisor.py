@@ -21,7 +21,7 @@ from typing import Any
 from studyplatform.stack.faults import TAKEN, PortTaken, StackFault, explain
 from studyplatform.stack.places import Places, check_room, set_aside, tail, write_private
 from studyplatform.stack.processes import Record, end_session, listens, record_of, stop
-from studyplatform.stack.services import Service, nothing, spawn
+from studyplatform.stack.service import Service, nothing, spawn
 
 BACK_OFF_S = (0.5, 1, 2, 4, 8, 15, 30)
 STEADY_S = 60  # after running this long, a failure counts as the first again
