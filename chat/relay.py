@@ -31,7 +31,7 @@ def send(process: str, what: str, session_id: int, text: str) -> None:
 
 
 async def _send() -> None:
-    layer: Any = get_channel_layer()  # type: ignore[no-untyped-call]  # channels has no types
+    layer: Any = get_channel_layer()
     while _outgoing:
         await asyncio.sleep(EVERY_S)
         batches = dict(_outgoing)
@@ -49,7 +49,7 @@ def group_of(process: str) -> str:
 
 async def listen(act: Callable[[str, int, str], Awaitable[None]]) -> None:
     """Hand what other processes send to `act(what, session_id, text)`, for as long as this process lives."""
-    layer: Any = get_channel_layer()  # type: ignore[no-untyped-call]  # channels has no types
+    layer: Any = get_channel_layer()
     while True:
         try:
             channel = await layer.new_channel()
