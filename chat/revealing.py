@@ -48,11 +48,14 @@ class Reveal:
         self._timer = asyncio.get_running_loop().call_later(max(EVERY_S, (begins - now) / 1000), self._flush)
 
     async def finish(self) -> None:
-        """Wait until floor and pace allow the whole text."""
+        """Wait until floor and pace allow the whole text, and show what is left of it."""
         left_ms = pacing.whole_at(begins_ms=self._begins_ms(), pace=self._pace, length=len(self.text)) - self.now_ms()
         if left_ms > 0:
             await asyncio.sleep(left_ms / 1000)
         self.stop()
+        if self.shown < len(self.text):
+            self._show(self.shown, self.text[self.shown :])
+            self.shown = len(self.text)
 
     def stop(self) -> None:
         if self._timer is not None:

@@ -62,8 +62,11 @@ class Socket:
         while not self.gone:
             await self._woken.wait()
             self._woken.clear()
-            while self._waiting:
-                await self._write(self._waiting.popleft())
+            try:
+                while self._waiting:
+                    await self._write(self._waiting.popleft())
+            except OSError:  # the browser has gone; its end is on its way through the door
+                self.gone = True
 
 
 _open: dict[int, set[Socket]] = {}

@@ -11,11 +11,13 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+import httpx2
 import openai
 from openai import AsyncOpenAI
 
 from studyplatform.llm.prompts import Message
 from studyplatform.llm.providers import Resolved
+from studyplatform.llm.transport import StreamTransport
 
 CONNECT_S = 5.0
 
@@ -70,7 +72,8 @@ def _client(model: Resolved) -> AsyncOpenAI:
     """One client, so one pool of connections, per endpoint and event loop."""
     key = (id(asyncio.get_running_loop()), model.url, model.key)
     if key not in _clients:
-        _clients[key] = AsyncOpenAI(base_url=model.url, api_key=model.key or "none", max_retries=0)
+        http = httpx2.AsyncClient(transport=StreamTransport(), follow_redirects=True)
+        _clients[key] = AsyncOpenAI(base_url=model.url, api_key=model.key or "none", max_retries=0, http_client=http)
     return _clients[key]
 
 

@@ -1,13 +1,19 @@
 """What goes wrong, and what the person then has: an empty answer, a model that is away, a process that dies, a second web process."""
 
 import asyncio
+from datetime import timedelta
 
 from asgiref.sync import sync_to_async
+from django.utils import timezone
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from chat.models import Turn
+from memory import encoders
+from memory.models import Memory, MemoryEvent
 from studyplatform.llm.models import LLMCall
+from studyplatform.study import overtime, sessions
+from studyplatform.study.models import Session
 from tests.chat.conftest import Web, tab
 
 
@@ -210,3 +216,70 @@ def _examples() -> list[str]:
 def test_a_web_process_starts_without_a_client(another_web: Web):
     assert another_web.process is not None
     assert another_web.process.poll() is None
+
+
+async def test_a_person_who_is_silent_for_long_is_asked_and_the_clock_goes_on_when_they_write(web, somebody):
+    participant, session = await sync_to_async(somebody)(sessions="idle_minutes = 10")
+    async with tab(web, participant, session) as page:
+        await page.begin()
+        await Session.objects.filter(pk=session.pk).aupdate(last_activity_at=timezone.now() - timedelta(minutes=11))
+        await sync_to_async(overtime.end)(timezone.now())
+        state = await page.until("state", paused=True)
+        assert state["paused_reason"] == "idle"
+        await page.talk("I am back.")
+        state = await page.until("state", paused=False)
+    await session.arefresh_from_db()
+    assert session.paused_at is None
+    assert session.paused_ms > 0
+
+
+async def test_a_chat_that_is_ended_elsewhere_leads_its_page_on(web, ana, first):
+    async with tab(web, ana, first) as page:
+        await page.begin()
+        await sync_to_async(sessions.end_chat)(first.pk, "max_minutes")
+        ended = await page.until("ended")
+    assert ended["next"].endswith("/questions/")
+
+
+async def test_without_its_encoder_nobody_is_answered_as_if_nothing_were_remembered(web, ana, first, script):
+    async with tab(web, ana, first) as page:
+        await page.begin()
+        script.fail("server_error", endpoint="embeddings", count=None)
+        await page.say("What did I tell you?")
+        await page.until("failed")
+        state = await page.until("state")
+        assert state["paused_reason"] == "outage"
+        script.heal()
+        await page.send(type="retry", reply_to=2)
+        await page.until("reply")
+
+
+async def test_the_floor_holds_the_first_word_back_in_every_arm(web, somebody):
+    participant, session = await sync_to_async(somebody)(chat="first_token_floor_ms = 700\npace_chars_per_s = 200")
+    async with tab(web, participant, session) as page:
+        await page.begin()
+        reply = await page.talk("Quick, please.")
+    turn = await Turn.objects.aget(session=session, reply_to=2)
+    assert turn.total_ms >= 700 + (len(reply["text"]) - 1) / 200 * 1000
+    assert turn.first_token_ms is not None
+    assert turn.over_floor == (turn.first_token_ms > 700)
+    assert len([f for f in page.seen if f["type"] == "token" and f["reply_to"] == 2]) > 1
+
+
+async def test_what_a_reply_remembers_is_counted_once_with_the_reply(web, ana, first):
+    await sync_to_async(remember)(first, "My sister Mia lives in Lyon and bakes rusks.")
+    async with tab(web, ana, first) as page:
+        await page.begin()
+        await page.talk("My sister Mia lives in Lyon and bakes rusks.")
+    memory = await Memory.objects.aget(arm=first.arm_id)
+    events = [e.what async for e in MemoryEvent.objects.filter(memory=memory)]
+    assert (memory.r1, events) == (1, ["used"])
+
+
+def remember(session, text):
+    """As if it had been said in an earlier conversation."""
+    vector = encoders.get("scripted/hash").embed([text])[0]
+    Memory.objects.create(
+        arm=session.arm, kind="exchange", session_number=0, seq=2, user_text=text, embed_text=text, vector=vector.tolist(),
+        encoder="scripted/hash", last_recalled=0, happened_at=timezone.now(),
+    )  # fmt: skip

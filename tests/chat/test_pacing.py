@@ -24,4 +24,8 @@ def test_ten_characters_a_second_show_ten_more_after_a_second():
 def test_at_its_end_everything_shows_and_never_less_than_before(now, begins, pace, length):
     end = whole_at(begins_ms=begins, pace=pace, length=length)
     assert revealed(end + 1, begins_ms=begins, pace=pace, length=length) == length
-    assert revealed(now, begins_ms=begins, pace=pace, length=length) <= revealed(now + 50, begins_ms=begins, pace=pace, length=length) <= length
+    assert (
+        revealed(now, begins_ms=begins, pace=pace, length=length)
+        <= revealed(now + 50, begins_ms=begins, pace=pace, length=length)
+        <= length
+    )

@@ -84,7 +84,9 @@ def test_a_pair_is_kept_changed_and_the_conversation_closed(two, asked):
     assert asked.state == "closed"
 
 
-@pytest.mark.parametrize(("changes", "words"), [({"question": " "}, "empty"), ({"answer": ""}, "empty"), ({"evidence": ["3", "99", "x"]}, "Tick")])
+@pytest.mark.parametrize(
+    ("changes", "words"), [({"question": " "}, "empty"), ({"answer": ""}, "empty"), ({"evidence": ["3", "99", "x"]}, "Tick")]
+)
 def test_a_pair_that_is_not_whole_comes_back_with_what_was_typed(two, asked, changes, words):
     answer = seat(two.ana).post(address(asked, "questions/"), pair(**changes))
     assert answer.status_code == 422

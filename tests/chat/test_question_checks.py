@@ -30,7 +30,9 @@ def test_what_is_missing_or_too_long_stands_in_the_way(pair, name):
     assert [c.name for c in check(pair, []) if c.blocks and not c.ok] == [name]
 
 
-@pytest.mark.parametrize("before", ["When does my early shift begin?", "when does my EARLY shift begin", "My early shift, when does it begin?"])
+@pytest.mark.parametrize(
+    "before", ["When does my early shift begin?", "when does my EARLY shift begin", "My early shift, when does it begin?"]
+)
 def test_a_question_asked_before_stands_in_the_way(before):
     assert found(GOOD, [before])["duplicate"].ok is False
 
@@ -58,7 +60,9 @@ def test_what_cannot_be_graded_is_said_but_does_not_stand_in_the_way(pair):
     assert (advice.ok, advice.blocks) == (False, False)
 
 
-@pytest.mark.parametrize("question", ["What did I eat today?", "What will I do next week?", "今日は何を食べましたか？", "Where am I currently working?"])
+@pytest.mark.parametrize(
+    "question", ["What did I eat today?", "What will I do next week?", "今日は何を食べましたか？", "Where am I currently working?"]
+)
 def test_what_is_true_only_now_is_said(question):
     assert found(Pair(question, "rusks", (4,)))["lasting"].ok is False
 
