@@ -26,7 +26,7 @@ from studyplatform.stack.service import Service, nothing, spawn
 BACK_OFF_S = (0.5, 1, 2, 4, 8, 15, 30)
 STEADY_S = 60  # after running this long, a failure counts as the first again
 TRIES = 3  # an essential service that fails this often before it was ever ready stops the start
-TIDY_S = 60
+TIDY_S = 15
 ROOM_WARNING_MB = 200
 
 Say = Callable[[str], None]
@@ -66,6 +66,7 @@ class Supervisor:
         self._acts: list[Callable[[], None]] = []
         self._tidied = time.monotonic()
         self._published = ""
+        self._short_of_room = False
 
     def __enter__(self) -> "Supervisor":
         own = record_of(os.getpid(), signal.SIGTERM)
@@ -251,8 +252,11 @@ class Supervisor:
             set_aside(self.places.log_of(child.service.name), limit_mb=32)
         try:
             check_room(self.places.root, ROOM_WARNING_MB)
+            self._short_of_room = False
         except StackFault as fault:
-            self.say(str(fault))
+            if not self._short_of_room:
+                self.say(str(fault))
+            self._short_of_room = True
 
 
 @contextmanager
