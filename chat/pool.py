@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from django.conf import settings
 from django.db import connection
-from psycopg import AsyncConnection, InterfaceError, OperationalError
+from psycopg import AsyncConnection, InterfaceError, OperationalError, Rollback
 from psycopg.conninfo import make_conninfo
 from psycopg.rows import class_row
 from psycopg_pool import AsyncConnectionPool
@@ -108,16 +108,17 @@ async def run(sql: str, values: Mapping[str, Any]) -> int:
 
 
 async def one_then(shape: type[T], sql: str, values: Mapping[str, Any], then: Sequence[Statement]) -> T | None:
-    """`one`, and in the same transaction `then`, only if there was a row."""
+    """`one`, and `then` in the same transaction, which is rolled back if there was no row. Two round trips in all."""
 
     async def act(held: AsyncConnection[Any]) -> T | None:
-        async with held.transaction(), held.cursor(row_factory=class_row(shape)) as cursor:
+        row: T | None = None
+        async with held.pipeline(), held.transaction(), held.cursor(row_factory=class_row(shape)) as cursor:
             await cursor.execute(sql, values)
+            for statement, parameters in then:
+                await held.execute(statement, parameters)
             row = await cursor.fetchone()
-            if row is not None:
-                async with held.pipeline():
-                    for statement, parameters in then:
-                        await held.execute(statement, parameters)
-            return row
+            if row is None:
+                raise Rollback
+        return row
 
     return await _again(act)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from django.conf import settings
 from django.utils import timezone
 
-from chat import composing, occasions, relay, sockets, store, threads
+from chat import composing, hints, occasions, relay, sockets, store, threads
 from chat.composing import Utterance
 from chat.frames import Ended, Failed, Frame, Reply, Token
 from chat.occasions import Occasion
@@ -23,7 +23,7 @@ from memory.recalling import Recalled
 from studyplatform.llm import prompts, providers, streaming
 from studyplatform.llm.embeddings import EndpointFailed
 from studyplatform.llm.streaming import ModelFailed, Usage
-from studyplatform.study import enqueue, sessions
+from studyplatform.study import sessions
 
 log = logging.getLogger(__name__)
 
@@ -255,7 +255,7 @@ async def _commit(writing: Writing, text: str, recalled: Recalled, call: Call | 
     reply = Reply(seq=standing.last_seq, reply_to=writing.reply_to, text=text)
     writing.tell(reply, occasions.state(occasion, standing, pending=False))
     if writing.reply_to is not None:
-        await threads.run(enqueue.encode, occasion.memory.arm.id)
+        hints.encode(occasion.memory.arm.id)
     await end_if_over(occasion, standing, others=writing.others)
 
 
@@ -269,7 +269,7 @@ async def end_if_over(occasion: Occasion, standing: Standing, *, others: set[str
 async def end(occasion: Occasion, reason: str, *, others: set[str]) -> None:
     """End the chat, and lead everybody who watches to what comes next."""
     await threads.run(sessions.end_chat, occasion.id, reason)
-    await threads.run(enqueue.encode, occasion.memory.arm.id)
+    hints.encode(occasion.memory.arm.id)
     tell(occasion.id, Ended(next=after(occasion)), others=others)
 
 

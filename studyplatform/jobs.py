@@ -56,11 +56,12 @@ class Heartbeat:
 
 
 @shared_task  # type: ignore[untyped-decorator]  # celery ships no types
-def encode(arm_id: int) -> None:
-    """Write the arm's open exchanges into its memory, in order."""
+def encode(*arm_ids: int) -> None:
+    """Write the open exchanges of these arms into their memories, each arm's in order."""
     owner = default_owner()
     with Heartbeat(lambda: remembering.renew(owner)):
-        remembering.write_open(arm_id, exchanges.one, owner=owner)
+        for arm_id in arm_ids:
+            remembering.write_open(arm_id, exchanges.one, owner=owner)
 
 
 @shared_task  # type: ignore[untyped-decorator]  # celery ships no types

@@ -9,6 +9,9 @@ from studyplatform.celery import app
 
 log = logging.getLogger(__name__)
 
+# A hint that nobody took in this time is dropped: the sweep repeats it every few seconds, and must not fill the queue.
+EXPIRES_S = 60
+
 # Which queue a stage runs on; the workers that listen to each are in docker-compose.yml and studyplatform/stack.
 QUEUE_OF_STAGE = {
     "score": "gpu",
@@ -21,7 +24,7 @@ QUEUE_OF_STAGE = {
 
 def _send(task: str, args: list[object], queue: str) -> None:
     try:
-        app.send_task(f"studyplatform.jobs.{task}", args=args, queue=queue, retry=False)
+        app.send_task(f"studyplatform.jobs.{task}", args=args, queue=queue, retry=False, expires=EXPIRES_S)
     except (
         OperationalError,
         OSError,
@@ -29,9 +32,9 @@ def _send(task: str, args: list[object], queue: str) -> None:
         log.warning("could not enqueue %s%r, the sweep will: %s", task, args, error)
 
 
-def encode(arm_id: int) -> None:
-    """Write the arm's open memory writes, in order."""
-    transaction.on_commit(lambda: _send("encode", [arm_id], "default"))
+def encode(*arm_ids: int) -> None:
+    """Write the open memory writes of these arms, each arm's in order."""
+    transaction.on_commit(lambda: _send("encode", [*arm_ids], "default"))
 
 
 def stage(run_id: int, name: str) -> None:
