@@ -120,7 +120,7 @@ class Tab:
         welcome = await self.hello()
         if not welcome["turns"]:
             return await self.until("reply")
-        return welcome["turns"][-1]  # type: ignore[no-any-return]
+        return welcome["turns"][-1]  # type: ignore[no-any-return]  # JSON
 
     async def say(self, text: str, client_id: str | None = None) -> Frame:
         """Say something; the ack or the refusal."""
@@ -143,7 +143,7 @@ async def tab(web: Web, participant: Participant, session: Session) -> AsyncIter
     """Open a page of this person's conversation."""
     headers = {"Cookie": f"{seats.COOKIE}={seats.cookie_of(participant)}"}
     address = f"ws://127.0.0.1:{web.port}/p/{participant.code}/s/{session.code}/ws"
-    async with connect(address, additional_headers=headers, origin="http://127.0.0.1", open_timeout=20, ping_interval=None) as socket:  # type: ignore[arg-type]
+    async with connect(address, additional_headers=headers, origin="http://127.0.0.1", open_timeout=20, ping_interval=None) as socket:  # type: ignore[arg-type]  # a plain string is an origin
         yield Tab(socket)
 
 
