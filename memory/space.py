@@ -105,7 +105,7 @@ def _nearest_sql(
     join, measured = _measures_sql(arm)
     found = f"SELECT {_COLUMNS}, -(m.vector <#> %s::vector) AS similarity, {measured} FROM memory_memory m {join} WHERE {' AND '.join(conditions)}"  # noqa: S608  # only constants are joined in
     over = "WHERE m.similarity >= %s" if at_least is not None else ""
-    sql = f"SELECT {_COLUMNS}, m.similarity, m.measured FROM ({found}) m {over} ORDER BY m.similarity DESC, {_NEWEST} LIMIT %s"  # noqa: S608
+    sql = f"SELECT {_COLUMNS}, m.similarity, m.measured FROM ({found}) m {over} ORDER BY m.similarity DESC, {_NEWEST} LIMIT %s"  # noqa: S608  # only constants are joined in
     thresholds = [at_least] if at_least is not None else []
     return sql, [literal(vector), *_measures_params(arm), *params, *thresholds, limit]
 

@@ -20,8 +20,13 @@ from memory.policy import Exchange
 
 WEIGHTS = Path(__file__).parent / "weights"
 LOWEST, HIGHEST = 1.0, 5.0
-FEATURES = ("words", "exclamations", "questions", "capitals", "ellipses", "digits", "stretched")
 _WORD = re.compile(r"\w+")
+_STRETCHED = re.compile(r"([a-zA-Z])\1\1")
+_STRONG_TEXT = """
+afraid always amazing angry attack awful best bomb danger dead die ever excited extremely fantastic fear fight fire great hate
+horrible incredible kill love must never really scream so terrible urgent very war wonderful worst wow
+"""
+_STRONG = frozenset(_STRONG_TEXT.split())
 
 
 class RidgeArousal(Scorer):
@@ -69,20 +74,28 @@ def predict(trained: Weights, vectors: NDArray[np.float32], texts: list[str]) ->
 
 
 def design(vectors: NDArray[np.float32], texts: list[str]) -> NDArray[np.float64]:
-    """Embedding beside surface features, shape (n, dimension + len(FEATURES)); all features are within about ±1 of 0."""
+    """Embedding beside surface features, shape (n, dimension + 15); all features are within about ±1 of 0."""
     return np.hstack([np.asarray(vectors, dtype=np.float64), np.array([surface(text) for text in texts])])
 
 
 def surface(text: str) -> list[float]:
-    """The features of `FEATURES`, each squashed to a small number."""
+    """What shows without reading: length, punctuation, capitals, digits, stretched letters, strong words; each a small number."""
     words = _WORD.findall(text)
     letters = sum(c.isalpha() for c in text) or 1
     return [
-        np.log1p(len(words)) / 4 - 0.7,
+        float(np.log1p(len(words))) / 4 - 0.7,
+        min(len(words), 60) / 60,
+        sum(map(len, words)) / (10 * (len(words) or 1)),
         min(text.count("!"), 3) / 3,
+        float("!" in text),
         min(text.count("?"), 3) / 3,
-        sum(c.isupper() for c in text) / letters,
+        float("?" in text),
+        float('"' in text),
+        text.count(",") / (len(words) + 1),
         float("..." in text or "…" in text),
+        sum(c.isupper() for c in text) / letters,
+        float(any(word.isupper() and len(word) > 2 for word in words)),
         float(any(c.isdigit() for c in text)),
-        float(bool(re.search(r"([a-zA-Z])\1\1", text))),
+        float(bool(_STRETCHED.search(text))),
+        min(sum(word.lower() in _STRONG for word in words), 3) / 3,
     ]

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-PENALTIES = (0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
+PENALTIES = (1.0, 3.0, 5.0, 8.0, 12.0, 20.0, 50.0)
 
 
 @dataclass(frozen=True)

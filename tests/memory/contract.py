@@ -117,7 +117,7 @@ def it_is_its_own_provenance(policy: MemoryPolicy) -> None:
     assert again == policy
     json.dumps(dataclasses.asdict(policy))
     try:
-        policy.name_of_nothing = 1  # type: ignore[attr-defined]
+        policy.version_of_nothing = 1  # type: ignore[attr-defined]  # that is what is tried
     except dataclasses.FrozenInstanceError:
         return
     raise AssertionError("a policy's parameters must not change")

@@ -1,0 +1,77 @@
+"""Asking a model: constrained, validated, asked once more, and never unrecorded."""
+
+import socket
+
+import pytest
+from pydantic import BaseModel
+
+from studyplatform.llm import asking, embeddings, prompts
+from studyplatform.llm.models import LLMCall
+from studyplatform.llm.streaming import ModelFailed
+from tests import cast as people
+
+PROMPT = prompts.parse("greet@1", b"variables: name\n=== user\nGreet {{name}}.\n")
+MODEL = asking.Model("scripted/script", max_tokens=40)
+
+
+class Greeting(BaseModel):
+    words: str
+    warmth: int
+
+
+@pytest.fixture
+def purpose(model):
+    return asking.Purpose("greet", people.make_study("two").pk, "abcdefghjkmn", seq=4)
+
+
+def test_an_answer_fits_its_schema_and_its_raw_text_is_kept(purpose):
+    greeting = asking.ask(Greeting, purpose, MODEL, PROMPT, name="Ana")
+    call = LLMCall.objects.get()
+    assert Greeting.model_validate_json(call.raw) == greeting
+    assert (call.purpose, call.prompt, call.model_asked, call.tag) == ("greet", "greet@1", "scripted/script", "abcdefghjkmn.greet.4.1")
+    assert call.messages == [{"role": "user", "content": "Greet Ana."}]
+    assert call.tokens_in
+    assert call.total_ms
+
+
+def test_an_unreadable_answer_is_asked_for_once_more(purpose, model):
+    model.fail("empty", purpose="greet", count=1)
+    assert asking.ask(Greeting, purpose, MODEL, PROMPT, name="Ana")
+    assert list(LLMCall.objects.order_by("pk").values_list("tag", flat=True)) == ["abcdefghjkmn.greet.4.1", "abcdefghjkmn.greet.4.2"]
+
+
+def test_two_unreadable_answers_are_a_bad_answer_with_the_raw_text(purpose, model):
+    model.fail("empty", purpose="greet", count=2)
+    with pytest.raises(asking.BadAnswer):
+        asking.ask(Greeting, purpose, MODEL, PROMPT, name="Ana")
+    assert LLMCall.objects.count() == 2
+
+
+@pytest.mark.parametrize("kind", ["rate_limit", "server_error", "malformed"])
+def test_a_failing_endpoint_is_told_apart_and_recorded(purpose, model, kind):
+    model.fail(kind, purpose="greet", count=1)
+    with pytest.raises(ModelFailed):
+        asking.complete(purpose, MODEL, PROMPT, name="Ana")
+    assert LLMCall.objects.get().error
+
+
+def test_a_strict_schema_allows_nothing_beside_its_keys():
+    wanted = asking.response_format(Greeting)["json_schema"]["schema"]
+    assert wanted["additionalProperties"] is False
+    assert wanted["required"] == ["words", "warmth"]
+
+
+def test_an_endpoint_that_closed_an_idle_connection_costs_no_embedding(script):
+    first = embeddings.embed("scripted/hash", ["a cat"])
+    (connection,) = embeddings._connections().values()
+    connection.sock.shutdown(socket.SHUT_RDWR)
+    assert (embeddings.embed("scripted/hash", ["a cat"]) == first).all()
+
+
+def test_an_encoder_that_fails_says_so(script):
+    script.fail("server_error", endpoint="embeddings")
+    with pytest.raises(embeddings.EndpointFailed):
+        embeddings.embed("scripted/hash", ["a cat"])
+    script.fail("malformed", endpoint="embeddings")
+    with pytest.raises(embeddings.EndpointFailed):
+        embeddings.embed("scripted/hash", ["a cat"])
