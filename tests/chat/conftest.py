@@ -50,6 +50,7 @@ class Web:
                 time.sleep(0.1)
             else:
                 return self
+        self.kill()
         raise RuntimeError("the web process did not start within 120 s")
 
     def kill(self) -> None:
