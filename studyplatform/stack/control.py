@@ -188,12 +188,14 @@ def status(here: Places | None = None) -> dict[str, Any]:
     """
     here = here or places()
     supervisor = supervisor_of(here)
-    written = (read_json(here.status_file) or {}).get("services", {})
+    document = read_json(here.status_file) or {}
+    of_another = supervisor is not None and document.get("supervisor") != supervisor.pid  # it has only just begun
+    written = {} if of_another else document.get("services", {})
     services = {}
     for name, service in written.items():
         record = Record.read(here.run / f"{name}.child.json")
         services[name] = {**service, "state": _real_state(service["state"], bool(supervisor), bool(record and record.runs))}
-    ok = bool(supervisor) and all(s["state"] in ("ready", "done") for s in services.values())
+    ok = bool(supervisor and services) and all(s["state"] in ("ready", "done") for s in services.values())
     return {"running": ok, "state_dir": str(here.root), "supervisor": supervisor.pid if supervisor else None, "services": services}
 
 
