@@ -11,7 +11,7 @@ from collections.abc import Callable
 from types import TracebackType
 
 from celery import shared_task
-from django.db import connection, transaction
+from django.db import InterfaceError, OperationalError, connection, transaction
 
 from chat import exchanges
 from memory import answering, arms, forgetting, forking, remembering, scoring, summarising
@@ -25,7 +25,7 @@ from studyplatform.study.models import StageRun
 log = logging.getLogger(__name__)
 
 # What passes by itself: tried again with back-off. Anything else is a defect, and waits for somebody to look at it.
-PASSING = (ModelFailed, EndpointFailed, BadAnswer, Changed)
+PASSING = (ModelFailed, EndpointFailed, BadAnswer, Changed, OperationalError, InterfaceError)
 DRAIN_S = 2.0
 
 
