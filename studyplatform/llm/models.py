@@ -13,9 +13,7 @@ class LLMCall(models.Model):
     """
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="llm_calls")
-    session = models.ForeignKey(
-        Session, null=True, on_delete=models.CASCADE, related_name="llm_calls"
-    )
+    session = models.ForeignKey(Session, null=True, on_delete=models.CASCADE, related_name="llm_calls")
     seq = models.PositiveIntegerField(null=True)
     purpose = models.CharField(max_length=30)
     prompt = models.CharField(max_length=60)

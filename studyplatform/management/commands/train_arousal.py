@@ -37,7 +37,9 @@ class Command(BaseCommand):
             fit = arousal_training.fit(split["train"], split["dev"], split["test"])
             path = options["out"] / arousal.file_name(name)
             path.write_text(json.dumps(_document(name, fit), separators=(",", ":")) + "\n", "utf-8")
-            self.stdout.write(f"{name}: Pearson r {fit.test_r:.3f} on the test split (dev {fit.dev_r:.3f}, penalty {fit.penalty:g}) → {path.name}")
+            self.stdout.write(
+                f"{name}: Pearson r {fit.test_r:.3f} on the test split (dev {fit.dev_r:.3f}, penalty {fit.penalty:g}) → {path.name}"
+            )
 
 
 def _in_batches(embed: Embed, texts: list[str]) -> NDArray[np.float32]:
