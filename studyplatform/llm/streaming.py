@@ -1,7 +1,8 @@
 """Streamed chat replies from an OpenAI-compatible endpoint: the hot path, so the events are read lightly.
 
-The transport (connections, keep-alive, errors) is openai's client; its per-event models are not built, because one reply
-has a hundred events and only three of their fields matter here.
+The request goes out over `llm.transport`, and no client library's models are built: one reply has a hundred events, of which
+three fields matter here, and building the rest took longer than everything else that a reply does. What is not on the hot path
+asks through openai's client (`llm.asking`).
 """
 
 import asyncio
@@ -11,9 +12,7 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-import httpx2
-import openai
-from openai import AsyncOpenAI
+import httpx
 
 from studyplatform.llm.prompts import Message
 from studyplatform.llm.providers import Resolved
@@ -65,23 +64,30 @@ class Usage:
     total_ms: float | None = None
 
 
-_clients: dict[tuple[int, str, str], AsyncOpenAI] = {}
+_clients: dict[int, httpx.AsyncClient] = {}
 
 
-def _client(model: Resolved) -> AsyncOpenAI:
-    """One client, so one pool of connections, per endpoint and event loop."""
-    key = (id(asyncio.get_running_loop()), model.url, model.key)
-    if key not in _clients:
-        http = httpx2.AsyncClient(transport=StreamTransport(), follow_redirects=True)
-        _clients[key] = AsyncOpenAI(base_url=model.url, api_key=model.key or "none", max_retries=0, http_client=http)
-    return _clients[key]
+class _BadStatus(Exception):
+    """The endpoint answered with an error."""
+
+    def __init__(self, status: int, body: str) -> None:
+        super().__init__(f"{status}: {body[:300]}")
+        self.status = status
+
+
+def _client() -> httpx.AsyncClient:
+    """One client, so one pool of connections, per event loop."""
+    loop = id(asyncio.get_running_loop())
+    if loop not in _clients:
+        _clients[loop] = httpx.AsyncClient(transport=StreamTransport(), headers={"Accept-Encoding": "identity"})
+    return _clients[loop]
 
 
 async def close() -> None:
-    """Close the clients of the running loop."""
-    here = id(asyncio.get_running_loop())
-    for key in [k for k in _clients if k[0] == here]:
-        await _clients.pop(key).close()
+    """Close the connections of the running loop."""
+    client = _clients.pop(id(asyncio.get_running_loop()), None)
+    if client:
+        await client.aclose()
 
 
 async def stream(request: Request, usage: Usage) -> AsyncIterator[str]:
@@ -100,18 +106,14 @@ async def stream(request: Request, usage: Usage) -> AsyncIterator[str]:
                 usage.raw += piece
                 yield piece
         _judge(usage)
-    except (TimeoutError, openai.APITimeoutError) as error:
+    except (TimeoutError, httpx.TimeoutException) as error:
         raise ModelFailed("timeout", f"no whole reply within {request.timeout_s:g} s") from error
-    except openai.APIStatusError as error:
-        raise ModelFailed(_kind_of_status(error.status_code), f"{error.status_code}: {str(error)[:300]}") from error
-    except openai.APIConnectionError as error:
-        raise ModelFailed("broken" if usage.raw else "unreachable", str(error.__cause__ or error)) from error
+    except _BadStatus as error:
+        raise ModelFailed(_kind_of_status(error.status), str(error)) from error
+    except httpx.TransportError as error:
+        raise ModelFailed("broken" if usage.raw else "unreachable", str(error)) from error
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise ModelFailed("broken", f"the stream made no sense: {error!r}") from error
-    except Exception as error:
-        if type(error).__module__.split(".")[0] not in {"httpx", "httpx2", "httpcore", "httpcore2"}:
-            raise
-        raise ModelFailed("broken" if usage.raw else "unreachable", repr(error)) from error
     finally:
         usage.total_ms = (time.perf_counter() - started) * 1000
 
@@ -132,19 +134,23 @@ def _kind_of_status(status: int) -> FailureKind:
 
 
 async def _pieces(request: Request, usage: Usage) -> AsyncIterator[str]:
-    call = _client(request.model).chat.completions.with_streaming_response.create(
-        model=request.model.model,
-        messages=[],
-        extra_body={"messages": list(request.messages)},  # goes out as it is: checking it part by part would take longer than all the rest
-        max_tokens=request.max_tokens,
-        temperature=request.temperature,
-        stream=True,
-        stream_options={"include_usage": True},
-        extra_headers={"X-Client-Request-Id": request.tag},
-        timeout=openai.Timeout(request.timeout_s, connect=min(CONNECT_S, request.timeout_s)),
-    )
+    body = {
+        "model": request.model.model,
+        "messages": list(request.messages),
+        "max_tokens": request.max_tokens,
+        "temperature": request.temperature,
+        "stream": True,
+        "stream_options": {"include_usage": True},
+    }
+    headers = {"Content-Type": "application/json", "X-Client-Request-Id": request.tag}
+    if request.model.key:
+        headers["Authorization"] = f"Bearer {request.model.key}"
+    limits = httpx.Timeout(request.timeout_s, connect=min(CONNECT_S, request.timeout_s))
+    call = _client().stream("POST", f"{request.model.url}/chat/completions", content=json.dumps(body), headers=headers, timeout=limits)
     async with call as response:
-        async for event in _events(response.iter_bytes()):
+        if response.status_code != 200:
+            raise _BadStatus(response.status_code, (await response.aread()).decode(errors="replace"))
+        async for event in _events(response.aiter_bytes()):
             piece = _read(event, usage)
             if piece:
                 yield piece

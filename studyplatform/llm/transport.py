@@ -1,4 +1,4 @@
-"""HTTP/1.1 for the hot path: what one streamed reply needs, under openai's client in place of its default transport.
+"""HTTP/1.1 for the hot path: what one streamed reply needs, under httpx's client in place of its default transport.
 
 The default one looks at every idle connection for every request and parses each chunk in several layers, which together takes
 longer than everything else that a reply does here. Only what chat completions use is spoken: a request with a whole body, an
@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import AsyncIterator
 from contextlib import suppress
 
-import httpx2
+import httpx
 
 MOST_IDLE = 100
 _Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
@@ -21,14 +21,14 @@ class _Stale(Exception):
     """A kept connection that the other side had closed: nothing was answered on it."""
 
 
-class StreamTransport(httpx2.AsyncBaseTransport):
+class StreamTransport(httpx.AsyncBaseTransport):
     """Keeps connections open, per origin, in the event loop that made it."""
 
     def __init__(self) -> None:
         self._idle: dict[tuple[str, int], deque[_Streams]] = {}
         self._tls: ssl.SSLContext | None = None
 
-    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Send, and read the answer's head; its body is read as it is asked for."""
         body = await request.aread()
         message = _head(request) + body
@@ -41,20 +41,20 @@ class StreamTransport(httpx2.AsyncBaseTransport):
         streams = await self._connect(request.url, origin, limits.get("connect"))
         return await self._exchange(origin, streams, message, limits.get("read"), is_kept=False)
 
-    async def _connect(self, url: httpx2.URL, origin: tuple[str, int], seconds: float | None) -> _Streams:
+    async def _connect(self, url: httpx.URL, origin: tuple[str, int], seconds: float | None) -> _Streams:
         if url.scheme == "https" and self._tls is None:
             self._tls = ssl.create_default_context()
         try:
             async with asyncio.timeout(seconds):
                 return await asyncio.open_connection(*origin, ssl=self._tls if url.scheme == "https" else None)
         except TimeoutError as error:
-            raise httpx2.ConnectTimeout(f"no connection to {origin[0]}:{origin[1]} within {seconds} s") from error
+            raise httpx.ConnectTimeout(f"no connection to {origin[0]}:{origin[1]} within {seconds} s") from error
         except OSError as error:
-            raise httpx2.ConnectError(str(error)) from error
+            raise httpx.ConnectError(str(error)) from error
 
     async def _exchange(
         self, origin: tuple[str, int], streams: _Streams, message: bytes, seconds: float | None, *, is_kept: bool
-    ) -> httpx2.Response:
+    ) -> httpx.Response:
         reader, writer = streams
         try:
             writer.write(message)
@@ -63,17 +63,17 @@ class StreamTransport(httpx2.AsyncBaseTransport):
                 head = await reader.readuntil(b"\r\n\r\n")
         except TimeoutError as error:
             writer.close()
-            raise httpx2.ReadTimeout(f"no answer within {seconds} s") from error
+            raise httpx.ReadTimeout(f"no answer within {seconds} s") from error
         except (OSError, asyncio.IncompleteReadError) as error:
             writer.close()
             if is_kept and not getattr(error, "partial", b""):
                 raise _Stale from error
-            raise httpx2.RemoteProtocolError(f"the connection ended before an answer: {error}") from error
+            raise httpx.RemoteProtocolError(f"the connection ended before an answer: {error}") from error
         except BaseException:
             writer.close()
             raise
         status, headers = _parse(head)
-        return httpx2.Response(status, headers=headers, stream=_Body(self, origin, streams, headers, seconds))
+        return httpx.Response(status, headers=headers, stream=_Body(self, origin, streams, headers, seconds))
 
     def keep(self, origin: tuple[str, int], streams: _Streams) -> None:
         """Back to the idle ones, for the next request."""
@@ -90,7 +90,7 @@ class StreamTransport(httpx2.AsyncBaseTransport):
         self._idle.clear()
 
 
-class _Body(httpx2.AsyncByteStream):
+class _Body(httpx.AsyncByteStream):
     """The body of one answer. Read to its end, its connection can be used again."""
 
     def __init__(
@@ -114,9 +114,9 @@ class _Body(httpx2.AsyncByteStream):
                 async for part in self._chunks() if self._chunked else self._rest():
                     yield part
         except TimeoutError as error:
-            raise httpx2.ReadTimeout(f"no whole answer within {self._seconds} s") from error
+            raise httpx.ReadTimeout(f"no whole answer within {self._seconds} s") from error
         except (OSError, asyncio.IncompleteReadError, ValueError) as error:
-            raise httpx2.RemoteProtocolError(f"the answer stopped before its end: {error}") from error
+            raise httpx.RemoteProtocolError(f"the answer stopped before its end: {error}") from error
         if self._keeps:
             self._is_open = False
             self._transport.keep(self._origin, self._streams)
@@ -142,7 +142,7 @@ class _Body(httpx2.AsyncByteStream):
             self._streams[1].close()
 
 
-def _head(request: httpx2.Request) -> bytes:
+def _head(request: httpx.Request) -> bytes:
     lines = [f"{request.method} ".encode() + request.url.raw_path + b" HTTP/1.1"]
     lines += [name + b": " + value for name, value in request.headers.raw]
     return b"\r\n".join([*lines, b"", b""])
@@ -153,6 +153,6 @@ def _parse(head: bytes) -> tuple[int, list[tuple[bytes, bytes]]]:
     try:
         status = int(first.split(b" ", 2)[1])
     except (IndexError, ValueError) as error:
-        raise httpx2.RemoteProtocolError(f"this is no HTTP: {first[:80]!r}") from error
+        raise httpx.RemoteProtocolError(f"this is no HTTP: {first[:80]!r}") from error
     pairs = (line.partition(b":") for line in lines)
     return status, [(name, value.strip()) for name, _, value in pairs]

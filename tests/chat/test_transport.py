@@ -1,9 +1,9 @@
-"""The transport under openai's client, against small servers that answer in every way that HTTP/1.1 allows."""
+"""The transport under the chat's HTTP client, against small servers that answer in every way that HTTP/1.1 allows."""
 
 import asyncio
 from contextlib import asynccontextmanager
 
-import httpx2
+import httpx
 import pytest
 
 from studyplatform.llm.transport import StreamTransport
@@ -41,8 +41,8 @@ async def serving(*answers: bytes, closes: bool = False):
         server.close()
 
 
-def client() -> httpx2.AsyncClient:
-    return httpx2.AsyncClient(transport=StreamTransport(), timeout=httpx2.Timeout(2, connect=2), trust_env=False)
+def client() -> httpx.AsyncClient:
+    return httpx.AsyncClient(transport=StreamTransport(), timeout=httpx.Timeout(2, connect=2), trust_env=False)
 
 
 @pytest.mark.parametrize(("answer", "status"), [(CHUNKED, 200), (WITH_LENGTH, 201), (UNTIL_THE_END, 200)])
@@ -69,7 +69,7 @@ async def test_a_kept_connection_that_the_server_closed_costs_no_request():
 @pytest.mark.parametrize("answer", [b"", b"HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\nhalf", b"SMTP ready\r\n\r\n", CHUNKED[:-20]])
 async def test_an_answer_that_stops_or_is_none_is_an_error(answer):
     async with serving(answer, closes=True) as (url, _), client() as http:
-        with pytest.raises(httpx2.TransportError):
+        with pytest.raises(httpx.TransportError):
             await http.post(url)
 
 
@@ -79,13 +79,13 @@ async def test_a_server_that_says_nothing_runs_into_the_time_limit():
         writer.close()
 
     server = await asyncio.start_server(silent, "127.0.0.1", 0)
-    async with httpx2.AsyncClient(transport=StreamTransport(), timeout=0.2, trust_env=False) as http:
-        with pytest.raises(httpx2.ReadTimeout):
+    async with httpx.AsyncClient(transport=StreamTransport(), timeout=0.2, trust_env=False) as http:
+        with pytest.raises(httpx.ReadTimeout):
             await http.post(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/")
     server.close()
 
 
 async def test_nobody_at_the_address_is_a_connection_error():
     async with client() as http:
-        with pytest.raises(httpx2.ConnectError):
+        with pytest.raises(httpx.ConnectError):
             await http.post("http://127.0.0.1:9/")
