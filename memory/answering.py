@@ -1,9 +1,10 @@
 """After a session, an arm is asked every question about it and about the sessions before. Asking changes nothing that it remembers."""
 
 from collections.abc import Callable
+from typing import Annotated
 
 from django.utils import timezone
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from memory import arms
 from memory.arms import ArmRef
@@ -15,14 +16,14 @@ from memory.space import ArmSpace, Scope
 from studyplatform.llm import asking
 from studyplatform.study.models import QAPair, Session
 
-MAX_TOKENS = 120
+MAX_TOKENS = 160
 Progress = Callable[[int, int], None]
 
 
 class Answer(BaseModel):
-    """`answer`: null when what is remembered does not hold it."""
+    """`answer`: null when what is remembered does not hold it. Its length is bounded, so that a rambling model's JSON still ends."""
 
-    answer: str | None
+    answer: Annotated[str, Field(max_length=240)] | None
 
 
 def answer(arm: ArmRef, session: Session, progress: Progress = lambda done, total: None) -> int:
