@@ -82,9 +82,12 @@ async def keep_leases() -> None:
 
 
 async def take_over() -> None:
-    """Write the replies whose writer died."""
+    """Write the replies whose writer died; not those over which one writer after the other does."""
     for claimed in await store.claim_expired(AT_ONCE):
-        await replies.begin_claimed(claimed)
+        if claimed.attempt > store.MOST_ATTEMPTS:
+            await replies.give_up(claimed)
+        else:
+            await replies.begin_claimed(claimed)
 
 
 async def try_after_outage() -> None:

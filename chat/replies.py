@@ -110,14 +110,9 @@ def begin(occasion: Occasion, *, reply_id: int, reply_to: int | None, attempt: i
 
 
 async def begin_claimed(claimed: store.Claimed, occasion: Occasion | None = None) -> None:
-    """Write a reply found by claiming; one that has been tried too often fails instead."""
+    """Write a reply found by claiming."""
     if occasion is None:
         occasion = await threads.run(occasions.load, claimed.session_id)
-    if claimed.attempt > store.MOST_ATTEMPTS:
-        await store.fail(reply=claimed.reply_id, attempt=claimed.attempt, failure="too_often", call=None)
-        frame = Failed(reply_to=claimed.reply_to, code="no_answer", retryable=True)
-        tell(claimed.session_id, frame, others=set(claimed.others))
-        return
     begin(
         occasion,
         reply_id=claimed.reply_id,
@@ -126,6 +121,13 @@ async def begin_claimed(claimed: store.Claimed, occasion: Occasion | None = None
         recent=[Utterance(*turn) for turn in claimed.recent],
         others=set(claimed.others),
     )
+
+
+async def give_up(claimed: store.Claimed) -> None:
+    """Leave a reply whose writers keep dying until the person asks for it again."""
+    await store.fail(reply=claimed.reply_id, attempt=claimed.attempt, failure="too_often", call=None)
+    frame = Failed(reply_to=claimed.reply_to, code="no_answer", retryable=True)
+    tell(claimed.session_id, frame, others=set(claimed.others))
 
 
 async def _write(writing: Writing) -> None:
@@ -189,7 +191,7 @@ async def _ask(writing: Writing, recalled: Recalled, calls: list[Call]) -> Usage
             return usage
         if is_last or writing.reveal.text.strip():
             raise failed
-        await store.log_call(calls.pop(), session=writing.occasion.id, seq=writing.answered_seq)
+        await store.log_call(calls.pop(), reply=writing.reply_id, attempt=writing.attempt)
         await asyncio.sleep(RETRY_AFTER_S)
     raise AssertionError("the last try returns or raises")
 

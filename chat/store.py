@@ -16,7 +16,7 @@ from chat import pool
 from chat.pool import PROCESS, Statement
 
 LEASE_S = 8.0
-MOST_ATTEMPTS = 6
+MOST_ATTEMPTS = 6  # of those that take over from a dead writer; who asks again, or an outage that ends, is never refused
 
 _STANDING = (
     "s.state, s.started_at, s.paused_at, s.paused_ms, s.pause_reason, s.chat_ended_at, s.closes_at, s.user_turns, s.last_seq, now() AS now"
@@ -324,12 +324,15 @@ async def commit(*, reply: int, attempt: int, text: str, times: Times, call: Cal
     return await pool.one(Standing, sql, values)
 
 
-async def log_call(call: Call, *, session: int, seq: int) -> None:
-    """A try that failed and was followed by another."""
-    await pool.run(
-        f"WITH t AS (SELECT %(session)s::bigint AS session_id, %(seq)s::int AS seq) {_CALL} FROM t",
-        {**_call_values(call), "session": session, "seq": seq},
-    )
+async def log_call(call: Call, *, reply: int, attempt: int) -> None:
+    """A try that failed and is followed by another; of a reply that was taken away meanwhile, nothing is written down."""
+    sql = f"""
+    WITH t AS (
+      SELECT session_id, COALESCE(reply_to, 1) AS seq FROM chat_turn
+      WHERE id = %(reply)s AND state = 'pending' AND attempt = %(attempt)s FOR UPDATE
+    ) {_CALL} FROM t
+    """
+    await pool.run(sql, {**_call_values(call), "reply": reply, "attempt": attempt})
 
 
 async def fail(*, reply: int, attempt: int, failure: str, call: Call | None) -> bool:

@@ -8,6 +8,7 @@ from django.utils import timezone
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from chat import store
 from chat.models import Turn
 from memory import encoders
 from memory.models import Memory, MemoryEvent
@@ -44,6 +45,22 @@ async def test_when_no_answer_comes_the_message_is_kept_and_asking_again_works(w
     assert reply["reply_to"] == 2
     assert await texts(first, "user") == ["Please remember this."]
     assert await Turn.objects.filter(session=first, role="bot", reply_to=2).acount() == 1
+
+
+async def test_however_often_it_was_tried_during_an_outage_the_answer_comes_after_it(web, ana, first, script):
+    async with tab(web, ana, first) as page:
+        await page.begin()
+        script.fail("server_error", purpose="reply", count=None)
+        await page.say("Is anybody there?")
+        await page.until("failed")
+        for _ in range(store.MOST_ATTEMPTS + 1):
+            await page.send(type="retry", reply_to=2)
+            await page.until("failed")
+        script.heal()
+        await page.send(type="retry", reply_to=2)
+        await page.until("reply")
+        state = await page.until("state")
+    assert state["paused"] is False
 
 
 async def test_a_failed_answer_is_there_after_a_refresh(web, ana, first, script):
