@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import Any, TypeVar, cast
 
 import openai
+from django.db import transaction
 from openai import OpenAI
 from pydantic import BaseModel, ValidationError
 
@@ -17,11 +18,17 @@ from studyplatform.llm import prompts, providers
 from studyplatform.llm.models import LLMCall
 from studyplatform.llm.prompts import Message, Prompt
 from studyplatform.llm.streaming import FailureKind, ModelFailed
+from studyplatform.study.models import Participant
+from studyplatform.study.stages import LeaseLost
 
 Schema = TypeVar("Schema", bound=BaseModel)
 Answer = TypeVar("Answer")
 TIMEOUT_S = 180.0
 ATTEMPTS = 2
+
+
+class Withdrawn(LeaseLost):
+    """The person has had everything erased: no model is asked about them any more, and what one says is not kept."""
 
 
 class BadAnswer(Exception):
@@ -115,7 +122,7 @@ def _json_part(raw: str) -> str:
 def _request(purpose: Purpose, model: Model, prompt: Prompt, messages: list[Message], schema: type[BaseModel] | None, attempt: int) -> str:
     target = providers.resolve(model.name)
     parameters: dict[str, Any] = {"max_tokens": model.max_tokens, "temperature": model.temperature}
-    call = LLMCall.objects.create(
+    call = LLMCall(
         study_id=purpose.study_id,
         session_id=purpose.session_id,
         seq=purpose.seq,
@@ -127,6 +134,7 @@ def _request(purpose: Purpose, model: Model, prompt: Prompt, messages: list[Mess
         messages=messages,
         tag=purpose.tag(attempt),
     )
+    _begin(call)
     if schema is not None and target.schema_constrained:
         parameters = {**parameters, "response_format": response_format(schema)}
     started = time.perf_counter()
@@ -144,10 +152,11 @@ def _request(purpose: Purpose, model: Model, prompt: Prompt, messages: list[Mess
     usage = answer.usage
     tokens_in, tokens_out = (usage.prompt_tokens, usage.completion_tokens) if usage else (None, None)
     details = usage.prompt_tokens_details if usage else None
+    raw = choice.message.content or ""
     _store(
         call,
         started,
-        raw=choice.message.content or "",
+        raw=raw,
         model_answered=answer.model or "",
         finish_reason=choice.finish_reason or "",
         tokens_in=tokens_in,
@@ -155,14 +164,23 @@ def _request(purpose: Purpose, model: Model, prompt: Prompt, messages: list[Mess
         tokens_cached=details.cached_tokens if details else None,
         cost=target.cost(tokens_in, tokens_out),
     )
-    return call.raw
+    return raw
+
+
+@transaction.atomic
+def _begin(call: LLMCall) -> None:
+    """Write the request down. The person's row is held for that moment: a withdrawal comes before, or finds the new row."""
+    person = Participant.objects.select_for_update(no_key=True, of=("self",)).filter(sessions=call.session_id).first()
+    if person is not None and person.state == Participant.State.WITHDRAWN:
+        raise Withdrawn
+    call.save(force_insert=True)
 
 
 def _store(call: LLMCall, started: float, **values: object) -> None:
-    for name, value in values.items():
-        setattr(call, name, value)
+    """Complete the row, unless its words were erased meanwhile."""
     call.total_ms = (time.perf_counter() - started) * 1000
-    call.save(update_fields=[*values, "total_ms"])
+    if not LLMCall.objects.filter(pk=call.pk).exclude(messages=[]).update(**values, total_ms=call.total_ms):
+        raise Withdrawn
 
 
 def response_format(schema: type[BaseModel]) -> dict[str, Any]:

@@ -1,13 +1,17 @@
 """Asking a model: constrained, validated, asked once more, and never unrecorded."""
 
 import socket
+import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from django.db import connection
 from pydantic import BaseModel
 
 from studyplatform.llm import asking, embeddings, prompts
 from studyplatform.llm.models import LLMCall
 from studyplatform.llm.streaming import ModelFailed
+from studyplatform.study import erasing
 from tests import cast as people
 
 PROMPT = prompts.parse("greet@1", b"variables: name\n=== user\nGreet {{name}}.\n")
@@ -75,3 +79,40 @@ def test_an_encoder_that_fails_says_so(script):
     script.fail("malformed", endpoint="embeddings")
     with pytest.raises(embeddings.EndpointFailed):
         embeddings.embed("scripted/hash", ["a cat"])
+
+
+def of_ana(two):
+    session = people.session_of(two.ana)
+    return asking.Purpose("greet", two.study.pk, session.code, session.pk, seq=4)
+
+
+def test_no_model_is_asked_about_somebody_who_had_everything_erased(two, model):
+    purpose = of_ana(two)
+    erasing.withdraw(two.ana, keep_until_now=False)
+    with pytest.raises(asking.Withdrawn):
+        asking.ask(Greeting, purpose, MODEL, PROMPT, name="Ana")
+    assert not LLMCall.objects.exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_answer_that_comes_after_a_withdrawal_is_not_kept(model):
+    model.set(first_token_ms=1500)
+    study = people.make_study("two")
+    ana = people.person(study)
+    purpose = asking.Purpose("greet", study.pk, people.session_of(ana).code, people.session_of(ana).pk, seq=4)
+    with ThreadPoolExecutor(1) as worker:
+        answer = worker.submit(in_a_thread_of_its_own, asking.complete, purpose, MODEL, PROMPT, name="Ana")
+        while not LLMCall.objects.exists():
+            time.sleep(0.02)
+        erasing.withdraw(ana, keep_until_now=False)
+        with pytest.raises(asking.Withdrawn):
+            answer.result()
+    call = LLMCall.objects.get()
+    assert (call.messages, call.raw, call.error) == ([], "", "")
+
+
+def in_a_thread_of_its_own(act, *args, **kwargs):
+    try:
+        return act(*args, **kwargs)
+    finally:
+        connection.close()
