@@ -15,6 +15,7 @@ import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Literal
 from urllib.parse import urlsplit
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -26,7 +27,7 @@ import django
 
 django.setup()
 
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, ViewportSize, expect, sync_playwright
 
 from studyplatform.console.entering import entry_url
 from studyplatform.study import joining, links, loading
@@ -34,7 +35,7 @@ from studyplatform.study.models import Participant, Role, Study, User
 from studyplatform.study.studies import move
 
 IMAGES = ROOT / "docs" / "images"
-LOOKS = {
+LOOKS: dict[str, tuple[ViewportSize, Literal["light", "dark"]]] = {
     "phone-light": ({"width": 390, "height": 844}, "light"),
     "phone-dark": ({"width": 390, "height": 844}, "dark"),
     "desktop-light": ({"width": 1280, "height": 800}, "light"),

@@ -82,7 +82,7 @@ class Crew:
         """One worker for all queues."""
         queues = ",".join(sorted({"default", *QUEUE_OF_STAGE.values()}))
         command = (*PYTHON, "celery", *plan.CELERY, "worker", "-Q", queues, "-c", str(concurrency), "-n", f"{name}-{os.getpid()}@%h")
-        self.start(name, (*command, *plan.WORKER_OPTIONS), lambda: " ready." in self.tail(name))
+        self.start(name, (*command, *plan.WORKER_OPTIONS), lambda: b" ready." in self.log_of(name).read_bytes())
 
     def beat(self) -> None:
         """The process that sends the sweep every five seconds."""
