@@ -32,7 +32,7 @@ from studyplatform.study.models import Arm
 log = logging.getLogger(__name__)
 
 LEASE_S = 20
-ADVISORY_CLASS = 7301  # the first key of this package's advisory locks; the second is the arm's id
+LOCKS = 7301 << 48  # where this package's advisory locks begin; the arm's id is added
 DECISIONS = 5
 # How often an exchange is tried while the endpoints do not answer, with back-off up to a minute: some ten minutes in all.
 FAILURES = 15
@@ -181,7 +181,7 @@ def commit(arm: ArmRef, write: MemoryWrite, exchange: Exchange, decision: Decisi
 def lock(arm_id: int) -> None:
     """Hold the arm's lock until this transaction ends. Never while a model or an encoder is asked."""
     with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", [ADVISORY_CLASS, arm_id])
+        cursor.execute("SELECT pg_advisory_xact_lock(%s)", [LOCKS + arm_id])
 
 
 _OUTCOMES = {Store: "store", Update: "update", Discard: "discard", Filter: "filter", Error: "error"}

@@ -4,7 +4,7 @@ import threading
 from collections.abc import Callable
 
 import pytest
-from django.db import connection
+from django.db import connection, transaction
 
 from chat import exchanges
 from memory import arms, remembering
@@ -206,3 +206,9 @@ def test_withdrawal_takes_one_persons_memories_and_leaves_everybody_elses(talk, 
         rows = str(list(model_of.objects.filter(arm__participant=four.ana).values()))
         assert "iguana" not in rows
     assert len(remembered(bens.arm_id)) == 1
+
+
+def test_an_arm_with_a_large_number_can_be_locked_as_well(db):
+    with transaction.atomic():
+        remembering.lock(2**40)
+        remembering.lock(1)
