@@ -8,9 +8,8 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET
 
 from studyplatform.console import describing
-from studyplatform.console.access import researching, staff
 from studyplatform.console.entering import user_of
-from studyplatform.study.access import ANNOTATOR, RESEARCHER, REVIEWER, studies_of
+from studyplatform.study.access import ANNOTATOR, RESEARCHER, REVIEWER, researching, staff, studies_of
 from studyplatform.study.models import Study
 
 BACKEND = "allauth.account.auth_backends.AuthenticationBackend"

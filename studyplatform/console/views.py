@@ -7,9 +7,9 @@ from django.utils import timezone
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from studyplatform.console import acts, monitoring, rows
-from studyplatform.console.access import researching, staff
 from studyplatform.console.forms import Reason
 from studyplatform.study import links
+from studyplatform.study.access import researching, staff
 from studyplatform.study.models import Participant, Session, StageRun, Study
 from studyplatform.study.studies import Refused, move
 

@@ -2,12 +2,12 @@
 
 import pytest
 from django.contrib.auth.models import AnonymousUser
-from django.http import Http404, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.test import Client, RequestFactory
 from django.urls import reverse
 
 from studyplatform.study import access
-from studyplatform.study.models import User
+from studyplatform.study.models import Study, User
 from tests.cast import PASSWORD, Cast, make_study, person
 
 
@@ -16,8 +16,8 @@ def opened(user: object, slug: str, *roles: str) -> HttpResponse:
     request.user = user  # type: ignore[assignment]  # a user of the cast
 
     @access.require_role(*roles)
-    def view(request: access.StudyRequest) -> HttpResponse:
-        return HttpResponse(request.study.slug)
+    def view(request: HttpRequest, study: Study) -> HttpResponse:
+        return HttpResponse(study.slug)
 
     return view(request, slug)
 
