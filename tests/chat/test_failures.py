@@ -4,6 +4,7 @@ import asyncio
 from datetime import timedelta
 
 from asgiref.sync import sync_to_async
+from django.db.models import F
 from django.utils import timezone
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -107,6 +108,48 @@ async def test_an_outage_stops_the_clock_until_an_answer_comes(web, ana, first, 
     await first.arefresh_from_db()
     assert first.paused_at is None
     assert first.paused_ms > 0
+
+
+async def test_when_an_outage_ends_the_answer_comes_by_itself_to_who_waits(web, ana, first, script):
+    async with tab(web, ana, first) as page:
+        await page.begin()
+        script.fail("server_error", purpose="reply", count=None)
+        await page.say("Is it broken?")
+        await page.until("failed", reply_to=2)
+        await page.until("state", paused=True, paused_reason="outage")
+        script.heal()
+        await sync_to_async(as_if_waited)(first, seconds=20)
+        reply = await page.until("reply")
+        state = await page.until("state", paused=False)
+    assert (reply["seq"], reply["reply_to"]) == (3, 2)
+    assert state["paused_reason"] == ""
+    await first.arefresh_from_db()
+    assert (first.paused_at, first.pause_reason) == (None, "")
+    assert first.paused_ms >= 20_000
+    assert await texts(first, "user") == ["Is it broken?"]
+    assert await Turn.objects.filter(session=first, reply_to=2).acount() == 1
+
+
+async def test_a_try_in_the_middle_of_an_outage_leaves_the_clock_standing(web, ana, first, script):
+    async with tab(web, ana, first) as page:
+        await page.begin()
+        script.fail("server_error", purpose="reply", count=None)
+        await page.say("Is it broken?")
+        await page.until("failed", reply_to=2)
+        await page.until("state", paused=True, paused_reason="outage")
+        await sync_to_async(as_if_waited)(first, seconds=20)
+        await page.until("failed", reply_to=2)
+    await first.arefresh_from_db()
+    assert first.pause_reason == "outage"
+    assert first.paused_ms == 0
+    assert await texts(first, "user") == ["Is it broken?"]
+
+
+def as_if_waited(session, seconds):
+    """As if the outage of this conversation had begun so much earlier."""
+    earlier = timedelta(seconds=seconds)
+    Session.objects.filter(pk=session.pk).update(paused_at=F("paused_at") - earlier)
+    Turn.objects.filter(session=session, reply_to=2).update(done_at=F("done_at") - earlier)
 
 
 async def test_a_stream_that_breaks_off_is_no_answer(web, ana, first, script):
