@@ -1,11 +1,16 @@
 """The chat page, the questions after it and the try-out, over HTTP."""
 
+import html
+
 import pytest
+from django.urls import reverse
+from django.utils import translation
 
 from chat import exchanges
 from chat.models import Turn
+from chat.words import words
 from studyplatform.study import erasing, sessions
-from studyplatform.study.models import QAPair, Session
+from studyplatform.study.models import Participant, QAPair, Session
 from tests.cast import seat
 
 
@@ -51,6 +56,20 @@ def test_the_page_holds_what_was_said_and_who_it_is(two, talk):
     assert f"shape-{talk.arm.alias_shape}" in page
     assert 'data-last="5"' in page
     assert page.index("baked") < page.index("Nice.") < page.index("On Sunday")
+
+
+def test_aiko_meets_no_english_on_the_pages_of_a_conversation(two, talk):
+    Participant.objects.filter(pk=two.ana.pk).update(language="ja", time_zone="Asia/Tokyo")
+    browser = seat(two.ana)
+    pages = [browser.get(address(talk)).text, browser.get(reverse("try_out", args=[two.ana.code])).text]
+    assert sessions.end_chat(talk.pk, "finished")
+    pages.append(browser.get(address(talk, "questions/")).text)
+    with translation.override("en"):
+        english = {text for text in words("Fig").values() if len(text) > len("{minutes} minutes")}
+    for page in pages:
+        assert '<html lang="ja">' in page
+        assert not [text for text in english if text in html.unescape(page)]
+    assert "今日" in pages[0]
 
 
 def test_a_stranger_and_another_participant_find_no_page(two, talk, client):
