@@ -6,6 +6,7 @@ from typing import Any
 from studyplatform.simulation.tallying import Cell, Tally
 
 _SHOWN = ("arm", "policy", "session", "exchanges", "kept", "retention", "used", "passed_over", "answered", "abstained")
+_HEAD = (*_SHOWN[:7], "passed", *_SHOWN[8:], "failed", "writes", "stages (s)")
 
 
 def as_json(tally: Tally) -> dict[str, Any]:
@@ -24,8 +25,7 @@ def as_text(tally: Tally) -> Iterator[str]:
     """Lines for a terminal: totals, one line per arm and session, latencies, errors."""
     yield f"{tally.participants} participants, {tally.sessions} sessions, {tally.messages} messages"
     yield ""
-    head = ("arm", "policy", "session", "exchanges", "kept", "retention", "used", "passed", "answered", "abstained", "writes", "stages (s)")
-    yield from _columns([head, *(_row(cell) for cell in tally.by)])
+    yield from _columns([_HEAD, *(_row(cell) for cell in tally.by)])
     yield ""
     for name, values in tally.latency.items():
         figures = ", ".join(f"p{p} {values[f'p{p}']} ms" for p in (50, 95, 99))
@@ -40,7 +40,7 @@ def _row(cell: Cell) -> tuple[str, ...]:
     retention = "" if cell.retention is None else f"{cell.retention:.1%}"
     actions = " ".join(f"{name} {count}" for name, count in cell.actions.items())
     stages = " ".join(f"{stage} {seconds:.1f}" for stage, seconds in cell.stage_s.items())
-    counts = (cell.session, cell.exchanges, cell.kept, retention, cell.used, cell.passed_over, cell.answered, cell.abstained)
+    counts = (cell.session, cell.exchanges, cell.kept, retention, cell.used, cell.passed_over, cell.answered, cell.abstained, cell.failed)
     return (cell.arm, cell.policy, *map(str, counts), actions, stages)
 
 

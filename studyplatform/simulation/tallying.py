@@ -22,8 +22,9 @@ class Cell:
     """One condition and session number, over all participants.
 
     `kept`: memories (summaries included) that the arms hold after the session's forgetting, of this and earlier sessions;
-    `retention`: these as a share of all exchanges up to then; `used`, `passed_over`: recalls while chatting; `answered`,
-    `abstained`: questions asked after the session; `actions`: what the exchanges of the session became; `stage_s`: mean seconds.
+    `retention`: these as a share of all exchanges up to then; `used`, `passed_over`: recalls while chatting; `answered`, `abstained`,
+    `failed`: questions asked after the session, `failed` where the model's answer could not be read, twice; `actions`: what the
+    exchanges of the session became; `stage_s`: mean seconds.
     """
 
     arm: str
@@ -36,6 +37,7 @@ class Cell:
     passed_over: int = 0
     answered: int = 0
     abstained: int = 0
+    failed: int = 0
     actions: dict[str, int] = field(default_factory=dict)
     stage_s: dict[str, float] = field(default_factory=dict)
 
@@ -81,9 +83,10 @@ def _cells(study: Study, condition: Condition) -> list[Cell]:
         recalls = MemoryEvent.objects.filter(arm__in=here.values("arm"), session_number=number)
         cell.used = recalls.filter(what=MemoryEvent.What.USED).count()
         cell.passed_over = recalls.filter(what=MemoryEvent.What.PASSED_OVER).count()
-        asked = QAAnswer.objects.filter(arm__in=arms, after_session=number, failed="")
-        cell.abstained = asked.filter(abstained=True).count()
-        cell.answered = asked.filter(abstained=False).count()
+        asked = QAAnswer.objects.filter(arm__in=arms, after_session=number)
+        cell.failed = asked.exclude(failed="").count()
+        cell.abstained = asked.filter(abstained=True, failed="").count()
+        cell.answered = asked.filter(abstained=False, failed="").count()
         writes = MemoryWrite.objects.filter(arm__in=arms, session__in=here, state=MemoryWrite.State.DONE)
         cell.actions = dict(sorted(Counter(writes.values_list("outcome", flat=True)).items()))
         cell.stage_s = _stage_seconds(here, arms)
@@ -120,7 +123,11 @@ def percentiles(values: list[float]) -> dict[str, float | int | None]:
 
 
 def _errors(run: Run) -> Iterable[dict[str, str]]:
-    """What went wrong on the way, in the work after the sessions, and in single answers and writes."""
+    """What went wrong on the way, in the work after the sessions, and in single writes.
+
+    A model that answers so that nobody can read it, twice, is none of these: it is a result, counted as a failed answer or as a write
+    that ended in an error, and its words are kept.
+    """
     study = run.study
     for number, journal in enumerate(run.journals, start=1):
         for where, message in journal.errors:
@@ -129,7 +136,6 @@ def _errors(run: Run) -> Iterable[dict[str, str]]:
         yield {"where": "work after the sessions", "message": f"not done: {what}"}
     for failed in StageRun.objects.filter(session__participant__study=study, state=StageRun.State.FAILED).select_related("session"):
         yield {"where": f"{failed.stage} of session {failed.session.code}", "message": failed.error}
-    for answer in QAAnswer.objects.filter(arm__participant__study=study).exclude(failed="").select_related("pair__session"):
-        yield {"where": f"answer to a question of session {answer.pair.session.code}", "message": answer.failed}
-    for write in MemoryWrite.objects.filter(arm__participant__study=study, outcome=MemoryWrite.Outcome.ERROR).select_related("session"):
+    erred = MemoryWrite.objects.filter(arm__participant__study=study, outcome=MemoryWrite.Outcome.ERROR, raw="")
+    for write in erred.select_related("session"):
         yield {"where": f"write of session {write.session.code}, turn {write.seq}", "message": write.reason}

@@ -5,6 +5,8 @@ import pytest
 from memory.models import Measurement, MemoryEvent, QAAnswer, Summary
 from memory.retention import keep_count
 from studyplatform import jobs
+from studyplatform.llm.models import LLMCall
+from studyplatform.simulation import run, showing, tallying
 from studyplatform.study import sessions, stages
 from studyplatform.study.models import Session, StageRun
 from tests import cast as people
@@ -162,6 +164,25 @@ def test_an_importance_that_is_no_number_counts_five_and_says_so(ana, shared, mo
     finish(shared)
     row = Measurement.objects.get(session=shared, name="importance")
     assert (row.value, row.fallback) == (5.0, True)
+
+
+def test_an_answer_that_cannot_be_read_twice_is_a_failed_answer_and_the_rest_goes_on(ana, shared, model):
+    model.fail("empty", purpose="answer", count=2)
+    tell(shared, *LIFE)
+    finish(shared, ("What is the person allergic to?", "Peanuts"))
+    assert set(states(shared).values()) == {"done"}
+    failed = QAAnswer.objects.exclude(failed="").get()
+    assert (failed.answer, failed.abstained) == ("", False)
+    assert QAAnswer.objects.filter(failed="").count() == 3
+    asked = LLMCall.objects.filter(purpose="answer", seq=failed.pair_id, raw="")
+    assert [call.error for call in asked] == ["", ""]  # what the model said is kept, and that was nothing
+
+    tally = tallying.tally(run.Run(ana.study))
+    first = [(cell.answered + cell.abstained, cell.failed) for cell in tally.by if cell.session == 1]
+    assert sorted(first) == [(0, 1), (1, 0), (1, 0), (1, 0)]
+    assert tally.errors == ()
+    table = [line.split() for line in showing.as_text(tally) if line]
+    assert "failed" in table[1]
 
 
 def test_a_model_that_is_down_for_a_while_only_delays_the_work(ana, shared, model):
