@@ -1,6 +1,6 @@
 """The participant's pages of a conversation: the chat, the questions after it, and the try-out before it."""
 
-from datetime import date, timedelta
+from datetime import date
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -15,10 +15,10 @@ from chat.models import Turn
 from chat.question_checks import Check, Pair
 from chat.words import words
 from studyplatform.study import sessions
-from studyplatform.study.config import StudyConfig
+from studyplatform.study.config import SessionsTable, StudyConfig
 from studyplatform.study.models import Participant, Session
 from studyplatform.study.seats import SeatedRequest, seated
-from studyplatform.study.studies import config_of
+from studyplatform.study.studies import config_of, questions_end
 
 State = Session.State
 
@@ -68,12 +68,20 @@ def chat(request: SeatedRequest, session_code: str) -> HttpResponse:
             "last_seq": turns[-1].seq if turns else 0,
             "rules": rules,
             "minutes": clock.seconds // 60,
-            "bar_max": rules.max_minutes or rules.min_minutes,
+            "bar": _bar(rules, minutes=clock.seconds // 60, turns=session.user_turns),
             "most_chars": around["design"].chat.max_chars,
             "words": words(session.arm.alias_name),
             "today": timezone.now().astimezone(ZoneInfo(participant.time_zone)).date(),
         },
     )
+
+
+def _bar(rules: SessionsTable, *, minutes: int, turns: int) -> dict[str, Any]:
+    """How far the conversation has come: in minutes, where the study asks for any, else in messages."""
+    most_minutes = rules.max_minutes or rules.min_minutes
+    if most_minutes:
+        return {"by": "minutes", "value": minutes, "max": most_minutes}
+    return {"by": "turns", "value": turns, "max": rules.max_turns or rules.min_turns}
 
 
 def _by_day(turns: list[Turn], zone: ZoneInfo) -> list[tuple[date | None, Turn]]:
@@ -175,7 +183,7 @@ def _questions_page(
         "all_kept": all(step.pair for step in steps),
         "talk": questions.turns_of(session),
         "heading": _heading(design.sessions.questions, session.arm.alias_name),
-        "closes_at": session.chat_ended_at and session.chat_ended_at + timedelta(hours=design.sessions.questions_deadline_h),
+        "closes_at": questions_end(session, timezone.now()),
     }
     return render(request, "chat/questions.html", context, status=status)
 

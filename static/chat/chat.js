@@ -89,7 +89,7 @@ const takers = {
       return;
     }
     const { unsent } = drafts;
-    if (unsent?.client_id !== ref) return;
+    if (ref ? unsent?.client_id !== ref : !unsent) return;   // without ref: the server could not even read whose it is
     drafts.unsent = null;
     log.unwait();
     box.value = [unsent.text, box.value].filter(Boolean).join("\n");
@@ -164,7 +164,7 @@ function mayWrite() {
 
 function submit(event) {
   event?.preventDefault();
-  const text = box.value;
+  const text = box.value.toWellFormed?.() ?? box.value;   // half an emoji is no text
   if (!text.trim() || drafts.unsent || pending || (clock.state?.paused_reason === "outage")) return;
   if (Array.from(text).length > Number(around.most)) {
     trouble = words.too_long.replace("{most}", around.most);
@@ -242,4 +242,5 @@ setInterval(() => {
 box.value = drafts.draft;
 typed();
 if (drafts.unsent) log.wait(drafts.unsent, "sending", sendAgain);
+if (matchMedia("(hover: hover) and (pointer: fine)").matches) box.focus({ preventScroll: true });   // on a phone the keyboard would cover the talk
 line.open();

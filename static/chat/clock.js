@@ -44,7 +44,8 @@ export class Clock {
     put("minutes", text.replace("{minutes}", minutes).replace("{least}", this.leastMinutes));
     const count = this.state.user_turns === 1 ? words.message_one : words.messages.replace("{count}", this.state.user_turns);
     put("count", words.at_least.replace("{messages}", count).replace("{least}", this.leastTurns));
-    document.getElementById("bar").value = this.seconds / 60;
+    const bar = document.getElementById("bar");
+    bar.value = bar.dataset.by === "turns" ? this.state.user_turns : this.seconds / 60;
     this.changed?.();
   }
 

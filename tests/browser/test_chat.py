@@ -111,3 +111,25 @@ def test_shift_and_enter_breaks_the_line_and_emoji_arrive_as_they_were(chat):
     here.page.keyboard.press("Enter")
     expect(shown(here, 3)).to_be_visible()
     assert stored() == ["👩‍👩‍👧‍👦 first\n𝕊econd 日本語 ‮rtl"]
+
+
+def test_on_a_computer_one_may_type_at_once_and_the_bar_counts_messages_where_no_minutes_are_asked(chat):
+    here, _ = chat
+    box, bar = here.page.get_by_role("textbox"), here.page.locator("#bar")
+    expect(box).to_be_focused()
+    expect(bar).to_have_js_property("value", 0)
+    here.page.keyboard.type("Good morning.")
+    here.page.keyboard.press("Enter")
+    expect(bar).to_have_js_property("value", 1)
+    expect(bar).to_have_js_property("max", 2)
+
+
+def test_on_a_phone_no_keyboard_covers_the_conversation(visit, study):
+    participant = person(study)
+    session = session_of(participant)
+    assert sessions.begin(session)
+    here = visit(viewport={"width": 390, "height": 844}, is_mobile=True, has_touch=True)
+    here.page.goto(links.personal_url(participant).replace("http://127.0.0.1:8000", here.site))
+    here.goto(f"/p/{participant.code}/s/{session.code}/")
+    expect(shown(here, 1)).to_be_visible()
+    expect(here.page.get_by_role("textbox")).not_to_be_focused()
