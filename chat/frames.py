@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 ClientId = Annotated[str, Field(min_length=8, max_length=64, pattern=r"^[A-Za-z0-9_-]+$")]
 RefusedCode = Literal["busy", "empty", "too_long", "closed", "paused", "not_yet", "bad_frame"]
 FailedCode = Literal["no_answer"]
+Seq = Annotated[int, Field(ge=0, le=2**31 - 1)]
 
 
 class Frame(BaseModel):
@@ -20,14 +21,14 @@ class Frame(BaseModel):
 class Have(Frame):
     """What the browser already shows of an unfinished reply."""
 
-    reply_to: int | None
+    reply_to: Seq | None
     attempt: int
     chars: int = Field(ge=0)
 
 
 class Hello(Frame):
     type: Literal["hello"] = "hello"
-    last_seq: int = Field(default=0, ge=0)
+    last_seq: Seq = 0
     have: Have | None = None
 
 
@@ -39,7 +40,7 @@ class Say(Frame):
 
 class Retry(Frame):
     type: Literal["retry"] = "retry"
-    reply_to: int | None
+    reply_to: Seq | None
 
 
 class Finish(Frame):

@@ -93,6 +93,8 @@ async def test_what_is_no_message_is_refused(web, ana, first, text, code):
         '{"type": "say", "client_id": "short", "text": "x"}',
         '{"type": "say", "client_id": "client-id-1", "text": "\\ud800"}',
         "[]",
+        '{"type": "hello", "last_seq": 99999999999999999999}',
+        '{"type": "retry", "reply_to": 2147483648}',
     ],
 )
 async def test_unknown_fields_and_malformed_frames_are_refused_and_the_line_stays_open(web, ana, first, raw):
