@@ -29,7 +29,7 @@ def measure(parts: set[str], *, preset: str, short: bool) -> dict[str, Any]:
     with connection.cursor() as cursor:
         cursor.execute(floor.TABLE)
     seconds, calm = (3.0, 12.0) if short else (15.0, 60.0)
-    with Crew({"DB_POOL_SIZE": "6"}) as crew:
+    with Crew({"DB_POOL_SIZE": "6", "DEBUG": "0"}) as crew:
         url = crew.scripted()
         from django.conf import settings
 

@@ -8,18 +8,17 @@ import asyncio
 import os
 import secrets
 import socket
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, TypeVar
 
 from django.conf import settings
 from django.db import connection
-from psycopg import AsyncConnection, InterfaceError, OperationalError, Rollback
+from psycopg import AsyncConnection, InterfaceError, OperationalError
 from psycopg.conninfo import make_conninfo
 from psycopg.rows import class_row
 from psycopg_pool import AsyncConnectionPool
 
 T = TypeVar("T")
-Statement = tuple[str, Mapping[str, Any] | Sequence[Any]]
 
 # Under this name a process owns replies, holds sockets, and is reached by the others.
 PROCESS = f"{socket.gethostname()[:40]}.{os.getpid()}.{secrets.token_hex(4)}"
@@ -103,22 +102,5 @@ async def run(sql: str, values: Mapping[str, Any]) -> int:
 
     async def act(held: AsyncConnection[Any]) -> int:
         return (await held.execute(sql, values)).rowcount
-
-    return await _again(act)
-
-
-async def one_then(shape: type[T], sql: str, values: Mapping[str, Any], then: Sequence[Statement]) -> T | None:
-    """`one`, and `then` in the same transaction, which is rolled back if there was no row. Two round trips in all."""
-
-    async def act(held: AsyncConnection[Any]) -> T | None:
-        row: T | None = None
-        async with held.pipeline(), held.transaction(), held.cursor(row_factory=class_row(shape)) as cursor:
-            await cursor.execute(sql, values)
-            for statement, parameters in then:
-                await held.execute(statement, parameters)
-            row = await cursor.fetchone()
-            if row is None:
-                raise Rollback
-        return row
 
     return await _again(act)

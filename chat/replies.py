@@ -249,7 +249,7 @@ async def _commit(writing: Writing, text: str, recalled: Recalled, call: Call | 
         text=text,
         times=times,
         call=call,
-        also=recalling.counter_statements(recalled, occasion.memory, writing.answered_seq),
+        counts=recalling.counters(recalled, occasion.memory, writing.answered_seq, once="t"),
     )
     if standing is None:
         return

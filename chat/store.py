@@ -4,7 +4,7 @@ Every statement is safe to run twice. Times are the database's. `Standing` is wh
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -13,7 +13,9 @@ from psycopg import errors
 from psycopg.types.json import Jsonb
 
 from chat import pool
-from chat.pool import PROCESS, Statement
+from chat.pool import PROCESS
+
+Clauses = tuple[str, Mapping[str, Any]]  # further WITH clauses of a statement, each after a comma, and their parameters
 
 LEASE_S = 8.0
 MOST_ATTEMPTS = 6  # of those that take over from a dead writer; who asks again, or an outage that ends, is never refused
@@ -292,7 +294,7 @@ class Times:
     unseen_writes: int = 0
 
 
-_COMMIT = f"""
+_COMMIT = """
 WITH mine AS (
   SELECT id, session_id FROM chat_turn WHERE id = %(reply)s AND state = 'pending' AND attempt = %(attempt)s FOR UPDATE
 ), s AS (
@@ -306,22 +308,20 @@ WITH mine AS (
     recall_ms = %(recall_ms)s, first_token_ms = %(first_token_ms)s, total_ms = %(total_ms)s, over_floor = %(over_floor)s,
     unseen_writes = %(unseen_writes)s
   FROM s WHERE chat_turn.id = %(reply)s RETURNING chat_turn.session_id, chat_turn.seq
-), call AS ({_CALL} FROM t)
-SELECT {_STANDING} FROM s
-"""
-_COMMIT_UNASKED = _COMMIT.replace(f", call AS ({_CALL} FROM t)", "")
+)"""
+_LOGGED = f", call AS ({_CALL} FROM t)"
 
 
-async def commit(*, reply: int, attempt: int, text: str, times: Times, call: Call | None, also: Sequence[Statement]) -> Standing | None:
-    """Give the reply its text and seq, with its call and the statements `also`, all or nothing.
+async def commit(*, reply: int, attempt: int, text: str, times: Times, call: Call | None, counts: Clauses) -> Standing | None:
+    """Give the reply its text and seq, with its call and what `counts`, all or nothing: one statement.
 
-    None: somebody else has the reply by now. An outage ends with a reply.
+    `counts`: clauses that do nothing unless the clause `t` has a row. None: somebody else has the reply by now. An outage
+    ends with a reply.
     """
     values = {"reply": reply, "attempt": attempt, "text": text.replace("\0", ""), **vars(times), **(_call_values(call) if call else {})}
-    sql = _COMMIT if call else _COMMIT_UNASKED
-    if also:
-        return await pool.one_then(Standing, sql, values, also)
-    return await pool.one(Standing, sql, values)
+    counting, counted = counts
+    sql = f"{_COMMIT}{_LOGGED if call else ''}{counting} SELECT {_STANDING} FROM s"
+    return await pool.one(Standing, sql, {**values, **counted})
 
 
 async def log_call(call: Call, *, reply: int, attempt: int) -> None:

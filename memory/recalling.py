@@ -1,7 +1,7 @@
 """Recall, on the path of every reply: one embedding, one or two statements, no model (unless the policy itself asks one).
 
-`recall` only reads. What it moves (R1 of what is used, R2 of what is passed over, the ledger) is one more statement, which the chat runs inside the
-reply's own commit, so that a reply that is made twice counts once.
+`recall` only reads. What it moves (R1 of what is used, R2 of what is passed over, the ledger) goes into the statement with which the chat commits the
+reply, so that a reply that is made twice counts once.
 """
 
 import json
@@ -11,14 +11,12 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from django.db import connection
-
 from memory.arms import SessionRef, session_ref
 from memory.asking import Asker
 from memory.policy import Hit, Memory, Query, Recall, When
-from memory.space import ArmSpace, Scope
+from memory.space import ArmSpace, Scope, planned_once
 
-__all__ = ["Recalled", "SessionRef", "counter_statements", "recall", "session_ref"]
+__all__ = ["Recalled", "SessionRef", "counters", "recall", "session_ref"]
 
 POLL_S = 0.02
 
@@ -89,7 +87,7 @@ def _open_writes(session: SessionRef, before_seq: int) -> tuple[int, int]:
         SELECT count(*) FILTER (WHERE s.number < %s OR (s.number = %s AND w.seq < %s)), count(*)
         FROM memory_memorywrite w JOIN study_session s ON s.id = w.session_id
         WHERE w.arm_id = %s AND w.state = 'open' AND (s.number < %s OR w.seq < (SELECT last_seq FROM study_session WHERE id = %s))"""
-    with connection.cursor() as cursor:
+    with planned_once() as cursor:
         cursor.execute(sql, [session.number, session.number, before_seq, session.arm.id, session.number, session.id])
         in_scope, unseen = cursor.fetchone()
     return in_scope, unseen
@@ -130,33 +128,37 @@ def _quoted(text: str) -> str:
     return " ".join(text.split()).translate(_UNQUOTED)
 
 
-_COUNT = """
-    WITH hit AS (
-      SELECT * FROM unnest(%s::bigint[], %s::bool[], %s::jsonb[]) AS h(memory_id, used, why)
-    ), moved AS (
-      UPDATE memory_memory m
-      SET r1 = m.r1 + h.used::int, r2 = m.r2 + (NOT h.used)::int, last_recalled = CASE WHEN h.used THEN %s ELSE m.last_recalled END
-      FROM hit h WHERE m.id = h.memory_id AND m.arm_id = %s
-      RETURNING m.id, h.used, h.why
-    )
-    INSERT INTO memory_memoryevent (arm_id, memory_id, session_number, seq, what, why)
-    SELECT %s, id, %s, %s, CASE WHEN used THEN 'used' ELSE 'passed_over' END, why FROM moved"""
+_COUNT = """, hit AS (
+  SELECT * FROM unnest(%(hit_ids)s::bigint[], %(hit_used)s::bool[], %(hit_whys)s::jsonb[]) AS h(memory_id, used, why)
+), moved AS (
+  UPDATE memory_memory m
+  SET r1 = m.r1 + h.used::int, r2 = m.r2 + (NOT h.used)::int, last_recalled = CASE WHEN h.used THEN %(hit_session)s ELSE m.last_recalled END
+  FROM hit h WHERE m.id = h.memory_id AND m.arm_id = %(hit_arm)s AND EXISTS (SELECT FROM {once})
+  RETURNING m.id, h.used, h.why
+), counted AS (
+  INSERT INTO memory_memoryevent (arm_id, memory_id, session_number, seq, what, why)
+  SELECT %(hit_arm)s, id, %(hit_session)s, %(hit_seq)s, CASE WHEN used THEN 'used' ELSE 'passed_over' END, why FROM moved
+)"""
 
 
-def counter_statements(recalled: Recalled, session: SessionRef, seq: int) -> list[tuple[str, list[Any]]]:
-    """What the recall moves, as statements for the reply's own transaction: none or one.
+def counters(recalled: Recalled, session: SessionRef, seq: int, *, once: str) -> tuple[str, dict[str, Any]]:
+    """What the recall moves, as WITH clauses for the very statement that commits the reply, and their parameters.
 
-    `seq`: of the participant's turn that is answered; for an opener 1. R1 and last recalled of what was used, R2 of what was passed
-    over, and one ledger event each with its rank and every term of its score.
+    Nothing moves unless that statement's clause `once` has a row. `seq`: of the participant's turn that is answered; for an opener 1.
+    R1 and last recalled of what was used, R2 of what was passed over, and one ledger event each with its rank and every term of its score.
     """
     hits = [(hit, True, rank) for rank, hit in enumerate(recalled.used, start=1)]
     hits += [(hit, False, rank) for rank, hit in enumerate(recalled.passed_over, start=len(hits) + 1)]
     if not hits:
-        return []
-    ids = [hit.memory.id for hit, _, _ in hits]
-    whys = [json.dumps(_why(hit, rank, recalled)) for hit, _, rank in hits]
-    arm, number = session.arm.id, session.number
-    return [(_COUNT, [ids, [used for _, used, _ in hits], whys, number, arm, arm, number, seq])]
+        return "", {}
+    return _COUNT.format(once=once), {
+        "hit_ids": [hit.memory.id for hit, _, _ in hits],
+        "hit_used": [used for _, used, _ in hits],
+        "hit_whys": [json.dumps(_why(hit, rank, recalled)) for hit, _, rank in hits],
+        "hit_arm": session.arm.id,
+        "hit_session": session.number,
+        "hit_seq": seq,
+    }
 
 
 def _why(hit: Hit, rank: int, recalled: Recalled) -> dict[str, Any]:

@@ -6,12 +6,15 @@ starts from it.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from django.db import connection
+from django.db.backends.utils import CursorDebugWrapper, CursorWrapper
+from psycopg import Cursor
 
 from memory.arms import ArmRef
 from memory.policy import Hit, Memory, Vector
@@ -68,10 +71,22 @@ class ArmSpace:
         limit: int | None = None,
     ) -> Sequence[Hit]:
         vector = self.embed([query[-self._arm.encoder.window_chars :]])[0] if isinstance(query, str) else query
-        with connection.cursor() as cursor:
+        with planned_once() as cursor:
             cursor.execute(*_nearest_sql(self._arm, self._scope, vector, where or {}, at_least, limit))
             rows = cursor.fetchall()
         return [Hit(_memory(row), float(row[-2])) for row in rows]
+
+
+@contextmanager
+def planned_once() -> Iterator[CursorWrapper]:
+    """A cursor on Django's connection whose statements the server plans once per connection: recall's take longer to plan than to run.
+
+    Parameters go to the server apart from the text, so the types of literals that it cannot infer must be given.
+    """
+    connection.ensure_connection()
+    wrapper = CursorDebugWrapper if connection.queries_logged else CursorWrapper
+    with Cursor(connection.connection) as cursor:
+        yield wrapper(cursor, connection)
 
 
 def memories(arm: ArmRef, *, session: int | None = None) -> list[Memory]:

@@ -97,7 +97,8 @@ DATABASES = {
         "PASSWORD": unquote(_db.password or ""),
         "HOST": _db.hostname or "",
         "PORT": str(_db.port or ""),
-        "OPTIONS": {"pool": {"min_size": 1, "max_size": ENV.DB_POOL_SIZE, "timeout": 30}},
+        # The threshold is for `memory.space.planned_once`; the ORM's own cursors never prepare.
+        "OPTIONS": {"pool": {"min_size": 1, "max_size": ENV.DB_POOL_SIZE, "timeout": 30}, "prepare_threshold": 1},
     }
 }
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"

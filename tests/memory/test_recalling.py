@@ -17,10 +17,11 @@ def talk(model, four):
     return people.session_of(four.ana)
 
 
-def run(statements) -> None:
+def count(found, ref, seq: int, *, committed: bool = True) -> None:
+    """As in the reply's commit, which has a row only for who holds the reply."""
+    clauses, params = recalling.counters(found, ref, seq, once="reply")
     with connection.cursor() as cursor:
-        for sql, params in statements:
-            cursor.execute(sql, params)
+        cursor.execute(f"WITH reply AS (SELECT 1 WHERE %(committed)s){clauses} SELECT", {**params, "committed": committed})
 
 
 def test_the_most_similar_is_used_and_the_next_passed_over(talk):
@@ -59,11 +60,20 @@ def test_the_replys_commit_counts_the_used_and_the_passed_over_with_every_term(t
     tell(talk, "My cat Mo sleeps all day.", "My cat Mo eats fish all day.")
     write(talk)
     found, ref = ask(talk, "My cat Mo sleeps all day.")
-    run(recalling.counter_statements(found, ref, 99))
+    count(found, ref, 99)
     used, passed = remembered(talk.arm_id)
     assert (used.r1, used.r2, passed.r1, passed.r2) == (1, 0, 0, 1)
     events = MemoryEvent.objects.filter(arm=talk.arm_id, what__in=["used", "passed_over"]).order_by("why__rank")
     assert [(e.what, e.memory_id, e.seq, e.why["rank"]) for e in events] == [("used", used.pk, 99, 1), ("passed_over", passed.pk, 99, 2)]
+
+
+def test_a_reply_that_somebody_else_has_committed_counts_nothing(talk):
+    tell(talk, "My cat Mo sleeps all day.")
+    write(talk)
+    found, ref = ask(talk, "My cat Mo sleeps all day.")
+    count(found, ref, 99, committed=False)
+    (memory,) = remembered(talk.arm_id)
+    assert (memory.r1, MemoryEvent.objects.filter(arm=talk.arm_id, what="used").count()) == (0, 0)
 
 
 def test_ties_go_to_the_newest(talk):
