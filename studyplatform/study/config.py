@@ -22,7 +22,7 @@ class StudyTable(Table):
     slug: Slug
     title: str = Field(min_length=1, max_length=200)
     language: Literal["en", "ja"] = "en"
-    participants: int = Field(ge=1, le=100_000, description="planned number")
+    participants: int = Field(ge=1, le=100_000, description="planned number; while so many take part, the general link takes nobody more")
     design: Literal["within", "between"] = "within"
     contact: str = Field(min_length=3)
     pay_per_session: float = Field(default=0, ge=0)

@@ -54,6 +54,12 @@ def open_by_external_id(study: Study, external_id: str, *, time_zone: str = "UTC
         return Participant.objects.get(study=study, external_id=external_id)
 
 
+def is_full(study: Study) -> bool:
+    """Whether as many people as were planned have agreed and stayed. A pilot is never full, and who is invited by name comes in all the same."""
+    placed = Participant.objects.filter(study=study, pilot=False, number__isnull=False, left_at=None)
+    return study.state == Study.State.RUNNING and placed.count() >= config_of(study).study.participants
+
+
 def zone_or_utc(name: str) -> str:
     """An IANA time zone that exists here, else UTC."""
     return name if name in available_timezones() else "UTC"

@@ -7,7 +7,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from studyplatform.study import consenting, joining, links
+from studyplatform.study import consenting, erasing, joining, links
 from studyplatform.study.models import Participant, Session, Study
 from studyplatform.study.studies import config_of
 from tests.cast import Cast, seat, session_of
@@ -90,6 +90,19 @@ def test_the_general_link_opened_twice_is_one_person_on_two_devices(two: Cast) -
     person = Participant.objects.get(external_id="P-77")
     assert first["Location"] == second["Location"] == f"/p/{person.code}/"
     assert (person.time_zone, person.language) == ("Asia/Tokyo", "ja")
+
+
+def test_a_full_study_takes_nobody_by_the_general_link_and_still_whom_it_invited(two: Cast) -> None:
+    design = {**two.study.config, "study": {**two.study.config["study"], "participants": 2}}
+    Study.objects.filter(pk=two.study.pk).update(config=design, config_sha256="f" * 64)
+    browser = Client()
+    address = reverse("join", args=[two.study.code])
+    assert "The study is full" in browser.get(address, {"id": "P-9"}).text
+    assert "The study is full" in browser.post(address, {"id": "P-9"}).text
+    assert not Participant.objects.filter(external_id="P-9").exists()
+    assert "I agree and take part" in walk_in(two.eve).get(reverse("consent", args=[two.eve.code])).text
+    erasing.withdraw(two.ana, keep_until_now=True)
+    assert "The study is full" not in browser.get(address, {"id": "P-9"}).text
 
 
 def test_without_an_id_the_general_link_asks_for_one(two: Cast) -> None:

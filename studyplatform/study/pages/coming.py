@@ -36,6 +36,8 @@ def join(request: HttpRequest, code: str) -> HttpResponse:
         return _sit(known)
     if study.state not in (Study.State.RUNNING, Study.State.PILOT):
         return show(request, "closed_door.html", study)
+    if joining.is_full(study):
+        return show(request, "closed_door.html", study, full=True)
     if request.method == "POST" and external_id:
         return _sit(_new(study, external_id, request))
     error = gettext("The id is missing. Write the one that you were given.") if request.method == "POST" else ""
