@@ -190,10 +190,10 @@ async def test_a_process_killed_in_the_middle_of_an_answer_leaves_it_to_the_next
     script.set(token_ms=0)
     await sync_to_async(another_web.start)()
     async with tab(another_web, ana, first) as again:
-        welcome = await again.hello()
-        assert [t["seq"] for t in welcome["turns"]] == [1, 2]
-        reply = await again.until("reply", seconds=30)
-        assert (reply["seq"], reply["reply_to"]) == (3, 2)
+        turns = (await again.hello())["turns"]
+        if len(turns) == 2:  # the next process may have answered already, while this one started
+            turns.append(await again.until("reply", seconds=30))
+        assert [(t["seq"], t["reply_to"]) for t in turns] == [(1, None), (2, None), (3, 2)]
     turn = await Turn.objects.aget(session=first, reply_to=2)
     assert turn.attempt == 2
     assert await Turn.objects.filter(session=first).acount() == 3
