@@ -10,11 +10,15 @@ from memory.policy import Scale
 from studyplatform.study.config import StudyConfig
 
 # The perplexity of each model has its own scale. Cap: the 95th percentile over the participants' utterances of a calibration set;
-# divisor: such that the term's mean is .304, the mean of the arousal term (memory-systems 1.7, row 3).
+# divisor: such that the term's mean is .304, the mean of the arousal term (memory-systems 1.7, row 3). `manage.py calibrate_scorer`
+# finds both; these are of released LUFY conversations, scorer version 2, November 2026.
 PERPLEXITY_SCALES: dict[str, Scale] = {
-    # Of 60 utterances of released conversations; the small model finds one-word replies astonishing, hence the long tail.
-    "local/smollm2": Scale(cap=50987.4, divisor=27940.4),
-    "scripted/script": Scale(cap=435.1, divisor=1231.1),
+    # n = 500 exchanges, seed 1. The tail is long because the perplexity of a one-word reply is the improbability of a single first
+    # token: median 3,525 of one word, 54 of more than twenty. A small model puts most of what may follow a line break on
+    # capitals and on whole sentences (“Yes.” 63, “Yes” 221, “yes” 6,974, “ok” 700,000 after the same question); neither its chat
+    # template nor a start token before the bot's words changes that by an order of magnitude.
+    "local/smollm2": Scale(cap=6831.6, divisor=6254.5),
+    "scripted/script": Scale(cap=460.5, divisor=1260.8),  # n = 2,569, all
 }
 
 

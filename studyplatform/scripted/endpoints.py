@@ -120,6 +120,9 @@ class ScriptedServer:
         request = json.loads(await _body(receive) or b"{}")
         await _json(send, 200, {"tokens": likelihood.tokenize(str(request.get("content", "")))})
 
+    async def _properties(self, scope: Message, receive: Receive, send: Send) -> None:
+        await _json(send, 200, {"bos_token": likelihood.START, "model_alias": "script"})
+
     async def _open(self, endpoint: str, scope: Message, receive: Receive, send: Send) -> tuple[Message, Tag, Fault | None] | None:
         """Read a request, count it, and let a fault answer it; None when it was answered."""
         tag = read_tag(_header(scope, b"x-client-request-id"))
@@ -194,6 +197,7 @@ _HANDLERS: dict[str, Callable[[ScriptedServer, Message, Receive, Send], Awaitabl
     "/embeddings": ScriptedServer._embeddings,
     "/completion": ScriptedServer._completion,
     "/tokenize": ScriptedServer._tokenize,
+    "/props": ScriptedServer._properties,
 }
 
 

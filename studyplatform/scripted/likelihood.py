@@ -9,6 +9,7 @@ from typing import Any
 from zlib import crc32
 
 VOCABULARY = 49_152
+START = "<start>"  # stands before a text that nothing precedes
 _PIECE = re.compile(r"\s*\S+|\s+$")
 _FORCED = re.compile(r"<\[(\d+)\]>")
 

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 import numpy as np
 import pytest
 
+from memory import calibration
 from memory.measures import arousal, arousal_training, perplexity
 from memory.measures.arousal_training import Split
 from memory.measures.importance import read_number
@@ -13,6 +14,7 @@ from memory.measures.perplexity import ServerPerplexity
 from memory.measures.scorer import Context
 from memory.policy import Exchange, Scale
 from studyplatform.llm.streaming import ModelFailed
+from studyplatform.scripted import likelihood
 
 AT = datetime(2026, 3, 1, tzinfo=UTC)
 CONTEXT = Context("", 1, 1, "abcdefghjkmn", 2)
@@ -54,9 +56,36 @@ def test_words_that_the_bot_said_before_surprise_less(script):
     assert scorer.score(said("my quokka", bot="my quokka"), CONTEXT).value < scorer.score(said("my quokka", bot=""), CONTEXT).value
 
 
+def test_after_an_empty_bot_text_the_words_follow_the_start_token(script):
+    found = ServerPerplexity("scripted/script", Scale(400, 1000)).score(said("my quokka", bot=""), CONTEXT)
+    start, words = likelihood.tokenize(likelihood.START), likelihood.tokenize("my quokka")
+    answer = likelihood.complete(perplexity.forced(start, words))
+    assert not found.fallback
+    assert found.value == perplexity.perplexity(perplexity.read(answer, words))
+
+
 def test_a_text_without_tokens_counts_as_the_cap_and_says_so(script):
     found = ServerPerplexity("scripted/script", Scale(400, 1000)).score(said(""), CONTEXT)
     assert (found.value, found.fallback) == (400, True)
+
+
+def test_a_scale_cuts_at_the_95th_percentile_and_brings_the_term_to_the_mean_of_arousals():
+    values = [*range(1, 100), 100_000]
+    scale = calibration.perplexity_scale(values)
+    capped = [min(v, scale.cap) for v in values]
+    assert scale.cap == round(float(np.percentile(values, 95)), 1) < 100
+    assert 2.8709762924617905 * float(np.mean(capped)) / scale.divisor == pytest.approx(0.304, abs=1e-3)
+    low, high = calibration.cap_interval(values, seed=1)
+    assert low < scale.cap < high
+
+
+def test_a_threshold_is_judged_by_what_is_recalled_over_it():
+    best = [(0.9, True), (0.8, False), (0.4, True), (0.1, False)]
+    found = calibration.band(best, 0.8)
+    assert (found.recalled, found.precision, found.recall) == (0.5, 0.5, 0.25)
+    assert calibration.band(best, 0.95).f1 == 0
+    thresholds = calibration.reply_thresholds([(n / 1000, True) for n in range(1000)])
+    assert thresholds == {"reply": pytest.approx(0.274, abs=2e-3), "reply_reference": pytest.approx(0.1, abs=2e-3)}
 
 
 def test_a_server_that_is_down_is_not_a_measure(script):
