@@ -66,7 +66,8 @@ class Environment(BaseModel):
     DB_POOL_SIZE: int = Field(default=6, ge=1, le=200)
     REPLY_CONCURRENCY: int = Field(default=400, ge=1)
     RECALL_THREADS: int = Field(default=4, ge=1, le=64)
-    EMAIL_URL: str = "console:"
+    EMAIL_URL: str = Field(default="console:", pattern=r"^(console:|smtps?://[^/]+/?)$")
+    EMAIL_FROM: str = "study@localhost"
 
 
 def parse(environ: Mapping[str, str], stack: Mapping[str, str]) -> Environment:

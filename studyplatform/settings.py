@@ -138,6 +138,15 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
 ]
 
+# Forgotten passwords: smtps:// is TLS from the start, smtp:// with a user is STARTTLS.
+_mail = urlsplit(ENV.EMAIL_URL)
+EMAIL_BACKEND = f"django.core.mail.backends.{'console' if _mail.scheme == 'console' else 'smtp'}.EmailBackend"
+EMAIL_HOST, EMAIL_PORT = _mail.hostname or "localhost", _mail.port or (465 if _mail.scheme == "smtps" else 587)
+EMAIL_HOST_USER, EMAIL_HOST_PASSWORD = unquote(_mail.username or ""), unquote(_mail.password or "")
+EMAIL_USE_SSL, EMAIL_USE_TLS = _mail.scheme == "smtps", _mail.scheme == "smtp" and bool(_mail.username)
+EMAIL_TIMEOUT = 20
+DEFAULT_FROM_EMAIL = ENV.EMAIL_FROM
+
 LANGUAGE_CODE = "en"
 LANGUAGES = [("en", "English"), ("ja", "日本語")]
 LOCALE_PATHS = [BASE_DIR / "locale"]

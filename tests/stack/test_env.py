@@ -35,6 +35,7 @@ def test_everything_missing_is_named_at_once_with_what_to_do():
         {"LLM_PROVIDERS": "{not json"},
         {"LLM_PROVIDERS": '{"openai": {"url": "https://x/v1", "api_key": "secret"}}'},
         {"DB_POOL_SIZE": "0"},
+        {"EMAIL_URL": "mail.example.org"},
         {"DEBUG": "perhaps"},
     ],
 )

@@ -2,6 +2,7 @@
 
 import pytest
 from django.contrib.auth.models import AnonymousUser
+from django.core import mail
 from django.http import Http404, HttpRequest, HttpResponse
 from django.test import Client, RequestFactory
 from django.urls import reverse
@@ -77,6 +78,13 @@ def test_a_wrong_password_is_told_and_does_not_say_who_exists(two: Cast) -> None
     known = Client().post(reverse("account_login"), {"login": "rae@example.org", "password": "wrong-wrong-wrong"})
     unknown = Client().post(reverse("account_login"), {"login": "mal@example.org", "password": "wrong-wrong-wrong"})
     assert error_in(known) == error_in(unknown) != ""
+
+
+def test_rae_forgot_her_password_and_gets_a_letter(two: Cast) -> None:
+    answer = Client().post(reverse("account_reset_password"), {"email": "rae@example.org"}, follow=True)
+    assert answer.status_code == 200
+    (letter,) = mail.outbox
+    assert (letter.to, letter.from_email) == (["rae@example.org"], "study@localhost")
 
 
 def error_in(page: HttpResponse) -> str:
