@@ -1,4 +1,3 @@
 from tests.memory.conftest import model
-from tests.scripted_server import script, scripted
 
-__all__ = ["model", "script", "scripted"]
+__all__ = ["model"]

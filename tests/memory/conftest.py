@@ -2,9 +2,7 @@
 
 import pytest
 
-from tests.scripted_server import Scripted, script, scripted
-
-__all__ = ["script", "scripted"]
+from tests.scripted_server import Scripted
 
 
 @pytest.fixture
