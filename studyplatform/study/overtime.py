@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 
 from studyplatform.study import sessions
 from studyplatform.study.models import Session, Study
-from studyplatform.study.studies import config_of
+from studyplatform.study.studies import config_of, questions_end
 
 State = Session.State
 
@@ -35,6 +35,6 @@ def _end_chat(session: Session, now: datetime) -> None:
 
 
 def _close_questions(session: Session, now: datetime) -> None:
-    deadline = timedelta(hours=config_of(session.participant.study).sessions.questions_deadline_h)
-    if session.chat_ended_at and now >= session.chat_ended_at + deadline:
+    end = questions_end(session, now)
+    if end is not None and now >= end:
         sessions.close(session.pk)

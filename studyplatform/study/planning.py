@@ -13,6 +13,7 @@ from studyplatform.study import wording
 from studyplatform.study.config import StudyConfig
 from studyplatform.study.models import Session
 from studyplatform.study.scheduling import OVER
+from studyplatform.study.studies import questions_end
 
 State = Session.State
 
@@ -124,9 +125,9 @@ def _next(session: Session, config: StudyConfig, now: datetime, zone: ZoneInfo) 
 def _questions_until(session: Session, config: StudyConfig, now: datetime, zone: ZoneInfo) -> str:
     n = config.sessions.questions
     words = ngettext("%(n)s question, a few minutes.", "%(n)s questions, a few minutes.", n) % {"n": wording.sentence(wording.number(n))}
-    if session.chat_ended_at is None:
+    deadline = questions_end(session, now)
+    if deadline is None:
         return words
-    deadline = session.chat_ended_at + timedelta(hours=config.sessions.questions_deadline_h)
     return wording.together(words, _("Open until %(when)s.") % {"when": wording.moment(deadline, now, zone)})
 
 

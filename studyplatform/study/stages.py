@@ -120,7 +120,8 @@ _PROMOTE = """
         WHEN 'fork' THEN {summarise}
         WHEN 'forget' THEN {summarise} AND NOT EXISTS (
           SELECT 1 FROM study_stagerun f WHERE f.session_id = s.id AND f.stage = 'fork' AND f.arm_id = r.arm_id AND f.state <> 'done')
-        WHEN 'answer' THEN {forget} AND (s.state = 'closed' OR r.due_at <= statement_timestamp())
+        WHEN 'answer' THEN {forget} AND (s.state = 'closed' OR r.due_at <= statement_timestamp() AND NOT EXISTS (
+          SELECT 1 FROM study_participant p JOIN study_study y ON y.id = p.study_id WHERE p.id = s.participant_id AND y.state = 'paused'))
       END
     RETURNING r.id, r.stage"""
 _DONE = "EXISTS (SELECT 1 FROM study_stagerun b WHERE b.session_id = s.id AND b.stage = '{}' AND b.state = 'done'{})"

@@ -2,8 +2,8 @@
 
 from datetime import UTC, datetime, timedelta
 
-from studyplatform.study import overtime, studies
-from studyplatform.study.models import AuditEvent, Session
+from studyplatform.study import overtime, sessions, stages, studies
+from studyplatform.study.models import AuditEvent, Session, StageRun
 from tests.cast import Cast, session_of
 
 
@@ -36,3 +36,49 @@ def test_questions_are_not_closed_while_the_study_is_paused(two: Cast) -> None:
     studies.move(two.study, "paused")
     overtime.end(datetime.now(UTC))
     assert session_of(two.ana).state == "questions"
+
+
+def test_the_time_for_questions_is_longer_by_the_pause(two: Cast) -> None:
+    ended = datetime.now(UTC) - timedelta(hours=20)
+    Session.objects.filter(pk=session_of(two.ana).pk).update(state="questions", chat_ended_at=ended)
+    studies.move(two.study, "paused")
+    AuditEvent.objects.filter(act="state: paused").update(at=datetime.now(UTC) - timedelta(hours=5))
+    studies.move(two.study, "running")
+    AuditEvent.objects.filter(act="state: running").update(at=datetime.now(UTC))
+    overtime.end(ended + timedelta(hours=28))
+    assert session_of(two.ana).state == "questions"
+    overtime.end(ended + timedelta(hours=30))
+    assert session_of(two.ana).state == "closed"
+
+
+def test_a_pause_before_the_chat_ended_gives_no_more_time_for_its_questions(two: Cast) -> None:
+    studies.move(two.study, "paused")
+    studies.move(two.study, "running")
+    now = datetime.now(UTC)
+    AuditEvent.objects.filter(act="state: paused").update(at=now - timedelta(hours=9))
+    AuditEvent.objects.filter(act="state: running").order_by("-pk").update(at=now - timedelta(hours=1))
+    session = session_of(two.ana)
+    session.chat_ended_at = now
+    assert studies.questions_end(session, now) == now + timedelta(hours=24)
+    session.chat_ended_at = now - timedelta(hours=3)
+    assert studies.questions_end(session, now) == now - timedelta(hours=3) + timedelta(hours=26)
+
+
+def test_while_the_study_is_paused_an_answer_does_not_stop_waiting_for_its_questions(two: Cast) -> None:
+    session = session_of(two.ana)
+    assert sessions.begin(session)
+    assert sessions.end_chat(session.pk, "finished")
+    StageRun.objects.filter(session=session).exclude(stage="answer").update(state="done")
+    overdue = datetime.now(UTC) - timedelta(minutes=1)
+    waiting = StageRun.objects.filter(session=session, stage="answer", state="waiting")
+    waiting.update(due_at=overdue)
+    assert waiting.exists()
+    studies.move(two.study, "paused")
+    stages.promote()
+    assert waiting.exists()
+    AuditEvent.objects.filter(act="state: paused").update(at=overdue - timedelta(minutes=1))
+    studies.move(two.study, "running")
+    assert waiting.filter(due_at__gt=datetime.now(UTC)).exists()
+    waiting.update(due_at=overdue)
+    stages.promote()
+    assert not waiting.exists()
