@@ -34,7 +34,7 @@ class Waiting(Exception):
 
 
 class Heartbeat:
-    """Renews a lease from a thread of its own while the work goes on."""
+    """Renews leases from a thread of its own while the work goes on, and goes on itself when the database was away for a moment."""
 
     def __init__(self, renew: Callable[[], object]) -> None:
         self._renew = renew
@@ -50,7 +50,11 @@ class Heartbeat:
     def _beat(self) -> None:
         try:
             while not self._over.wait(stages.RENEW_S):
-                self._renew()
+                try:
+                    self._renew()
+                except (OperationalError, InterfaceError) as error:
+                    log.warning("could not renew a lease, trying again: %s", error)
+                    connection.close()
         finally:
             connection.close()
 
@@ -67,10 +71,11 @@ def encode(*arm_ids: int) -> None:
 @shared_task  # type: ignore[untyped-decorator]  # celery ships no types
 def run_stage(run_id: int) -> None:
     """One stage of one session, if it is due and nobody has it."""
-    run = stages.claim(run_id, default_owner())
+    owner = default_owner()
+    run = stages.claim(run_id, owner)
     if run is None:
         return
-    with Heartbeat(lambda: stages.renew(run)):
+    with Heartbeat(lambda: (stages.renew(run), remembering.renew(owner))):  # a stage may write memories too
         try:
             _STAGES[run.stage](run)
         except stages.LeaseLost:

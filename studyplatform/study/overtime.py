@@ -15,8 +15,9 @@ def end(now: datetime) -> None:
     In a paused study nobody's time runs out.
     """
     running = Session.objects.filter(state__in=[State.CHATTING, State.QUESTIONS], participant__simulated=False)
-    running = running.exclude(participant__study__state=Study.State.PAUSED)
-    for session in running.select_related("participant__study").iterator():
+    running = running.exclude(participant__study__state=Study.State.PAUSED).select_related("participant__study")
+    designs = ("participant__study__config", "participant__study__source")  # long, and known to this process already
+    for session in running.defer(*designs).iterator():
         if session.state == State.CHATTING:
             _end_chat(session, now)
         else:

@@ -20,7 +20,7 @@ from studyplatform.study.studies import config_of
 
 LEASE_S = 20
 RENEW_S = 5
-FAILURES = 10  # named, passing errors in a row, with back-off: about twenty minutes
+FAILURES = 10  # named, passing errors in a row, with back-off: about a quarter of an hour
 STAGES = ("score", "summarise", "fork", "forget", "answer")
 
 
