@@ -8,15 +8,13 @@ asks through openai's client (`llm.asking`).
 import asyncio
 import json
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-import httpx
-
 from studyplatform.llm.prompts import Message
 from studyplatform.llm.providers import Resolved
-from studyplatform.llm.transport import StreamTransport
+from studyplatform.llm.transport import Broken, Connections, NoConnection
 
 CONNECT_S = 5.0
 
@@ -64,7 +62,7 @@ class Usage:
     total_ms: float | None = None
 
 
-_clients: dict[int, httpx.AsyncClient] = {}
+_connections: dict[int, Connections] = {}
 
 
 class _BadStatus(Exception):
@@ -75,19 +73,11 @@ class _BadStatus(Exception):
         self.status = status
 
 
-def _client() -> httpx.AsyncClient:
-    """One client, so one pool of connections, per event loop."""
-    loop = id(asyncio.get_running_loop())
-    if loop not in _clients:
-        _clients[loop] = httpx.AsyncClient(transport=StreamTransport(), headers={"Accept-Encoding": "identity"})
-    return _clients[loop]
-
-
 async def close() -> None:
     """Close the connections of the running loop."""
-    client = _clients.pop(id(asyncio.get_running_loop()), None)
-    if client:
-        await client.aclose()
+    mine = _connections.pop(id(asyncio.get_running_loop()), None)
+    if mine:
+        mine.close()
 
 
 async def stream(request: Request, usage: Usage) -> AsyncIterator[str]:
@@ -106,11 +96,11 @@ async def stream(request: Request, usage: Usage) -> AsyncIterator[str]:
                 usage.raw += piece
                 yield piece
         _judge(usage)
-    except (TimeoutError, httpx.TimeoutException) as error:
+    except TimeoutError as error:
         raise ModelFailed("timeout", f"no whole reply within {request.timeout_s:g} s") from error
     except _BadStatus as error:
         raise ModelFailed(_kind_of_status(error.status), str(error)) from error
-    except httpx.TransportError as error:
+    except (NoConnection, Broken) as error:
         raise ModelFailed("broken" if usage.raw else "unreachable", str(error)) from error
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise ModelFailed("broken", f"the stream made no sense: {error!r}") from error
@@ -145,31 +135,29 @@ async def _pieces(request: Request, usage: Usage) -> AsyncIterator[str]:
     headers = {"Content-Type": "application/json", "X-Client-Request-Id": request.tag}
     if request.model.key:
         headers["Authorization"] = f"Bearer {request.model.key}"
-    limits = httpx.Timeout(request.timeout_s, connect=min(CONNECT_S, request.timeout_s))
-    call = _client().stream("POST", f"{request.model.url}/chat/completions", content=json.dumps(body), headers=headers, timeout=limits)
-    async with call as response:
-        if response.status_code != 200:
-            raise _BadStatus(response.status_code, (await response.aread()).decode(errors="replace"))
-        async for event in _events(response.aiter_bytes()):
-            piece = _read(event, usage)
-            if piece:
+    connections = _connections.setdefault(id(asyncio.get_running_loop()), Connections())
+    url = f"{request.model.url}/chat/completions"
+    answer = await connections.post(url, headers, json.dumps(body).encode(), connect_s=min(CONNECT_S, request.timeout_s))
+    try:
+        if answer.status != 200:
+            raise _BadStatus(answer.status, (await answer.whole()).decode(errors="replace"))
+        rest = b""
+        async for part in answer.parts():  # to the very end, so that the connection can be used again
+            *lines, rest = (rest + part).split(b"\n")
+            for piece in _read_lines(lines, usage):
                 yield piece
+    finally:
+        answer.close()
 
 
-async def _events(chunks: AsyncIterator[bytes]) -> AsyncIterator[dict[str, Any]]:
-    """The JSON of each `data:` line but `[DONE]`; lines may be cut anywhere, also inside a character.
-
-    Read to the very end, so that the connection can be used again.
-    """
-    rest = b""
-    async for chunk in chunks:
-        *lines, rest = (rest + chunk).split(b"\n")
-        for line in lines:
-            if not line.startswith(b"data:"):
-                continue
-            data = line[5:].strip()
-            if data != b"[DONE]":
-                yield json.loads(data)
+def _read_lines(lines: Iterable[bytes], usage: Usage) -> Iterator[str]:
+    """The text of each `data:` line but `[DONE]`, where it has any."""
+    for line in lines:
+        if not line.startswith(b"data:"):
+            continue
+        data = line[5:].strip()
+        if data != b"[DONE]" and (piece := _read(json.loads(data), usage)):
+            yield piece
 
 
 def _read(event: dict[str, Any], usage: Usage) -> str:

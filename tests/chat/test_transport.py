@@ -1,12 +1,11 @@
-"""The transport under the chat's HTTP client, against small servers that answer in every way that HTTP/1.1 allows."""
+"""The HTTP of streamed replies, against small servers that answer in every way that HTTP/1.1 allows."""
 
 import asyncio
 from contextlib import asynccontextmanager
 
-import httpx
 import pytest
 
-from studyplatform.llm.transport import StreamTransport
+from studyplatform.llm.transport import Broken, Connections, NoConnection
 
 CHUNKED = (
     b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nTransfer-Encoding: chunked\r\n\r\n5;x=1\r\nhello\r\n1\r\n \r\n5\r\nworld\r\n0\r\n\r\n"
@@ -41,51 +40,69 @@ async def serving(*answers: bytes, closes: bool = False):
         server.close()
 
 
-def client() -> httpx.AsyncClient:
-    return httpx.AsyncClient(transport=StreamTransport(), timeout=httpx.Timeout(2, connect=2), trust_env=False)
+@pytest.fixture
+async def connections():
+    made = Connections()
+    yield made
+    made.close()
+
+
+async def post(connections: Connections, url: str) -> tuple[int, bytes]:
+    answer = await connections.post(url, {"Content-Type": "application/json"}, b'{"a": "b"}', connect_s=2)
+    try:
+        return answer.status, await answer.whole()
+    finally:
+        answer.close()
 
 
 @pytest.mark.parametrize(("answer", "status"), [(CHUNKED, 200), (WITH_LENGTH, 201), (UNTIL_THE_END, 200)])
-async def test_every_kind_of_body_is_read_whole(answer, status):
-    async with serving(answer) as (url, _), client() as http:
-        got = await http.post(url, json={"a": "b"})
-    assert (got.status_code, got.text) == (status, "hello world")
+async def test_every_kind_of_body_is_read_whole(answer, status, connections):
+    async with serving(answer) as (url, _):
+        assert await post(connections, url) == (status, b"hello world")
 
 
-async def test_a_connection_that_was_read_to_its_end_is_used_again():
-    async with serving(CHUNKED, WITH_LENGTH, CHUNKED) as (url, made), client() as http:
+async def test_a_connection_that_was_read_to_its_end_is_used_again(connections):
+    async with serving(CHUNKED, WITH_LENGTH, CHUNKED) as (url, made):
         for _ in range(3):
-            assert (await http.post(url)).text == "hello world"
+            assert (await post(connections, url))[1] == b"hello world"
     assert made == [0]
 
 
-async def test_a_kept_connection_that_the_server_closed_costs_no_request():
-    async with serving(CHUNKED, WITH_LENGTH, closes=True) as (url, made), client() as http:
+async def test_a_connection_that_was_not_read_to_its_end_is_not_used_again(connections):
+    async with serving(CHUNKED, WITH_LENGTH) as (url, made):
+        answer = await connections.post(url, {}, b"", connect_s=2)
+        answer.close()
+        assert (await post(connections, url))[1] == b"hello world"
+    assert made == [0, 1]
+
+
+async def test_a_kept_connection_that_the_server_closed_costs_no_request(connections):
+    async with serving(CHUNKED, WITH_LENGTH, closes=True) as (url, made):
         for _ in range(2):
-            assert (await http.post(url)).text == "hello world"
+            assert (await post(connections, url))[1] == b"hello world"
     assert made == [0, 1]
 
 
 @pytest.mark.parametrize("answer", [b"", b"HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\nhalf", b"SMTP ready\r\n\r\n", CHUNKED[:-20]])
-async def test_an_answer_that_stops_or_is_none_is_an_error(answer):
-    async with serving(answer, closes=True) as (url, _), client() as http:
-        with pytest.raises(httpx.TransportError):
-            await http.post(url)
+async def test_an_answer_that_stops_or_is_none_is_an_error(answer, connections):
+    async with serving(answer, closes=True) as (url, _):
+        with pytest.raises(Broken):
+            await post(connections, url)
 
 
-async def test_a_server_that_says_nothing_runs_into_the_time_limit():
+async def test_who_stops_waiting_leaves_no_connection_that_might_still_answer(connections):
     async def silent(reader, writer):
         await reader.read()
         writer.close()
 
     server = await asyncio.start_server(silent, "127.0.0.1", 0)
-    async with httpx.AsyncClient(transport=StreamTransport(), timeout=0.2, trust_env=False) as http:
-        with pytest.raises(httpx.ReadTimeout):
-            await http.post(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/")
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.2):
+            await post(connections, f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/")
+    assert not any(connections._idle.values())
     server.close()
 
 
-async def test_nobody_at_the_address_is_a_connection_error():
-    async with client() as http:
-        with pytest.raises(httpx.ConnectError):
-            await http.post("http://127.0.0.1:9/")
+async def test_nobody_at_the_address_is_a_connection_error(connections):
+    with pytest.raises(NoConnection):
+        await post(connections, "http://127.0.0.1:9/")
