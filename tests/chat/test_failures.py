@@ -64,6 +64,20 @@ async def test_however_often_it_was_tried_during_an_outage_the_answer_comes_afte
     assert state["paused"] is False
 
 
+async def test_an_answer_over_which_process_after_process_died_waits_until_it_is_asked_for(web, ana, first, script):
+    async with tab(web, ana, first) as page:
+        await page.begin()
+        script.set(first_token_ms=4000)
+        await page.say("Something deadly.")
+        gone = timezone.now() - timedelta(seconds=1)
+        await Turn.objects.filter(session=first, reply_to=2).aupdate(attempt=store.MOST_ATTEMPTS, lease_until=gone)
+        await page.until("failed", reply_to=2)
+        script.set(first_token_ms=0)
+        await page.send(type="retry", reply_to=2)
+        await page.until("reply")
+    assert await Turn.objects.filter(session=first, role="bot", reply_to=2).acount() == 1
+
+
 async def test_a_failed_answer_is_there_after_a_refresh(web, ana, first, script):
     script.fail("empty", purpose="reply", count=2)
     async with tab(web, ana, first) as page:
