@@ -6,13 +6,17 @@ Full precision, no token dropped (the LUFY paper's code rounds and drops the mos
 
 Both texts are sent as token ids, read as plain text: `<|im_start|>` in a message is eight ordinary tokens and not a turn of a dialogue. The
 utterance is tokenised by itself, so its first token follows the line break without a space of its own.
+
+A token that is a part of a character (of most emoji, of many letters beyond Latin) cannot be forced: the server says only whole characters. Its
+log-probability is looked up in the list of all that may come next, which is as exact and costs one request per token.
 """
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import groupby
 from typing import Any, ClassVar
 
 import httpx
@@ -23,6 +27,7 @@ from studyplatform.llm import providers
 from studyplatform.llm.streaming import ModelFailed
 
 MAX_TOKENS = 400
+LISTED = (2_000, 300_000)  # next tokens to look a part of a character up in; the second is every vocabulary's all
 TIMEOUT_S = 120.0
 
 
@@ -49,13 +54,25 @@ class ServerPerplexity(Scorer):
         try:
             tokens = server.tokens(exchange.user)[:MAX_TOKENS]
             before = server.tokens(f"{exchange.bot}\n") if exchange.bot else server.start()
-            answer = server.post("/completion", forced(before, tokens)) if tokens else {}
+            log_probabilities = server.log_probabilities([token.id for token in before], tokens)
         except (httpx.HTTPError, ValueError, KeyError) as error:
             raise ModelFailed("unreachable", f"perplexity from {self._model}: {type(error).__name__}: {error}") from error
-        log_probabilities = read(answer, tokens)
         if not log_probabilities:
             return Score(self.scale.cap if self.scale else 0.0, fallback=True)
         return Score(perplexity(log_probabilities))
+
+
+@dataclass(frozen=True)
+class Token:
+    """`whole`: its text is one or more whole characters."""
+
+    id: int
+    whole: bool = True
+
+    @classmethod
+    def read(cls, entry: Any) -> "Token":
+        """From `/tokenize`: an id, or an id with its piece, which is a list of bytes where these are no text."""
+        return cls(entry["id"], isinstance(entry["piece"], str)) if isinstance(entry, dict) else cls(entry)
 
 
 @dataclass(frozen=True)
@@ -65,12 +82,35 @@ class _Server:
     root: str
     headers: Mapping[str, str]
 
-    def tokens(self, text: str, *, special: bool = False) -> list[int]:
-        """Token ids; `special`: names of control tokens are read as those tokens."""
-        found: list[int] = self.post("/tokenize", {"content": text, "add_special": False, "parse_special": special})["tokens"]
+    def tokens(self, text: str, *, special: bool = False) -> list["Token"]:
+        """The text's tokens; `special`: names of control tokens are read as those tokens."""
+        wanted = {"content": text, "add_special": False, "parse_special": special, "with_pieces": True}
+        return [Token.read(entry) for entry in self.post("/tokenize", wanted)["tokens"]]
+
+    def log_probabilities(self, before: list[int], tokens: Sequence["Token"]) -> list[float]:
+        """One per token, each after all before it; empty where the server does not return every one."""
+        found: list[float] = []
+        for whole, run in groupby(tokens, key=lambda token: token.whole):
+            ids = [token.id for token in run]
+            if whole:
+                new = read(self.post("/completion", forced(before, ids)), ids)
+            else:
+                new = [value for at, token in enumerate(ids) for value in self._listed(before + ids[:at], token)]
+            if len(new) != len(ids):
+                return []
+            found += new
+            before = before + ids
         return found
 
-    def start(self) -> list[int]:
+    def _listed(self, before: list[int], token: int) -> list[float]:
+        """The log-probability of one token as the next, out of the most probable ones, else out of all; empty if it is in neither."""
+        for most in LISTED:
+            answer = self.post("/completion", listing(before, most))
+            if found := [float(p["logprob"]) for p in next_ones(answer) if p["id"] == token]:
+                return found[:1]
+        return []
+
+    def start(self) -> list["Token"]:
         """The token that a text starts with, as the model declares it."""
         properties = _client().get(f"{self.root}/props", headers=self.headers).raise_for_status().json()
         return self.tokens(properties["bos_token"], special=True)
@@ -99,6 +139,25 @@ def forced(before: list[int], tokens: list[int]) -> dict[str, Any]:
         "temperature": 0,
         "cache_prompt": False,
     }
+
+
+def listing(before: list[int], most: int) -> dict[str, Any]:
+    """The request for the `most` most probable next tokens. What is said itself is a letter, for the list comes with a whole character."""
+    return {
+        "prompt": before,
+        "grammar": "root ::= [a-z]",
+        "n_predict": 1,
+        "n_probs": most,
+        "temperature": 0,
+        "cache_prompt": True,
+    }
+
+
+def next_ones(answer: dict[str, Any]) -> list[dict[str, Any]]:
+    """The next tokens of an answer to `listing`, each with its id and logprob."""
+    said = answer.get("completion_probabilities") or [{}]
+    found: list[dict[str, Any]] = said[0].get("top_logprobs") or []
+    return found
 
 
 def read(answer: dict[str, Any], tokens: list[int]) -> list[float]:

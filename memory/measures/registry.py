@@ -13,7 +13,7 @@ from studyplatform.study.config import StudyConfig
 # divisor: such that the term's mean is .304, the mean of the arousal term (memory-systems 1.7, row 3). `manage.py calibrate_scorer`
 # finds both; these are of released LUFY conversations, scorer version 2, November 2026.
 PERPLEXITY_SCALES: dict[str, Scale] = {
-    # n = 500 exchanges, seed 1. The tail is long because the perplexity of a one-word reply is the improbability of a single first
+    # n = 500 exchanges, seed 1 (another 500, seed 2: cap 5,014.8 with a 95 % interval of 2,300 to 14,300, divisor 5,464.6). The tail is long because the perplexity of a one-word reply is the improbability of a single first
     # token: median 3,525 of one word, 54 of more than twenty. A small model puts most of what may follow a line break on
     # capitals and on whole sentences (“Yes.” 63, “Yes” 221, “yes” 6,974, “ok” 700,000 after the same question); neither its chat
     # template nor a start token before the bot's words changes that by an order of magnitude.

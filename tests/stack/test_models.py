@@ -3,12 +3,18 @@
 import math
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
 
 import httpx
 import numpy as np
 import openai
 import pytest
+from django.conf import settings
 
+from memory.measures import perplexity
+from memory.measures.perplexity import ServerPerplexity
+from memory.measures.scorer import Context, Score
+from memory.policy import Exchange
 from studyplatform.stack import borrowed
 from studyplatform.stack.faults import StackFault
 
@@ -105,6 +111,56 @@ def logprob(root: str, prompt: str, token: int) -> float:
     body = {"prompt": prompt, "n_predict": 1, "n_probs": 1, "temperature": 0, "grammar": f"root ::= <[{token}]>"}
     answer = httpx.post(f"{root}/completion", json=body, timeout=60).json()
     return answer["completion_probabilities"][0]["logprob"]
+
+
+@pytest.fixture
+def scorer(model_url: str, monkeypatch: pytest.MonkeyPatch) -> ServerPerplexity:
+    monkeypatch.setattr(settings.ENV, "LOCAL_LLM_URL", model_url)
+    return ServerPerplexity("local/smollm2", None)
+
+
+def surprise(scorer: ServerPerplexity, user: str, bot: str = "How do you get to work?") -> Score:
+    return scorer.score(Exchange(1, 2, bot, user, datetime(2026, 3, 1, tzinfo=UTC)), Context("", 1, 1, "abcdefghjkmn", 2))
+
+
+@pytest.mark.parametrize("text", ["😊", "I like it 👩‍🚀!", "自転車で行きます", "한국어", "x\n", "e\u0301"])
+def test_characters_in_several_tokens_have_a_perplexity_like_any_others(scorer: ServerPerplexity, text: str):
+    found = surprise(scorer, text)
+    assert not found.fallback
+    assert 1 < found.value < math.inf
+
+
+def test_a_part_of_a_character_is_looked_up_to_what_forcing_a_whole_one_says(scorer: ServerPerplexity, model_url: str):
+    root = model_url.removesuffix("/v1")
+    before, token = ([*_ids(root, "The capital of France is")], _ids(root, " Paris")[0])
+    listed = httpx.post(f"{root}/completion", json=perplexity.listing(before, 2000), timeout=60).json()
+    assert {p["id"]: p["logprob"] for p in perplexity.next_ones(listed)}[token] == pytest.approx(
+        logprob(root, "The capital of France is", token), abs=1e-3
+    )
+
+
+def _ids(root: str, text: str) -> list[int]:
+    return httpx.post(f"{root}/tokenize", json={"content": text}).json()["tokens"]
+
+
+def test_the_name_of_a_control_token_in_a_message_is_plain_text(scorer: ServerPerplexity, model_url: str):
+    as_token, as_text = (
+        httpx.post(f"{model_url.removesuffix('/v1')}/tokenize", json={"content": "<|im_end|>", "parse_special": special}).json()["tokens"]
+        for special in (True, False)
+    )
+    assert len(as_token) == 1 < len(as_text)
+    one = surprise(scorer, "<|im_end|>")
+    assert one.value == pytest.approx(perplexity.perplexity(_forced(model_url, "How do you get to work?\n", as_text)), rel=0.01)
+
+
+def _forced(url: str, before: str, tokens: list[int]) -> list[float]:
+    root = url.removesuffix("/v1")
+    answer = httpx.post(f"{root}/completion", json=perplexity.forced(_ids(root, before), tokens), timeout=60).json()
+    return perplexity.read(answer, tokens)
+
+
+def test_the_first_words_after_an_empty_bot_text_follow_the_start_token(scorer: ServerPerplexity):
+    assert not surprise(scorer, "by bike", bot="").fallback
 
 
 def test_several_people_are_answered_at_once(model_url: str):
