@@ -62,8 +62,9 @@ def store(session: Session, made: Summaries) -> None:
 
 
 def transcript(exchanges: Sequence[Exchange]) -> str:
-    """The session as two named voices, the newest part if it is long."""
-    lines = [line for e in exchanges for line in ([f"Assistant: {e.bot}"] if e.bot else []) + [f"Person: {e.user}"]]
+    """The session as two named voices, a line for each utterance, so that none can speak in the other's name; the newest part if it is long."""
+    voices = [(name, text) for e in exchanges for name, text in (("Assistant", e.bot), ("Person", e.user)) if text]
+    lines = [f"{name}: {' '.join(text.split())}" for name, text in voices]
     return "\n".join(lines)[-TRANSCRIPT_CHARS:]
 
 
