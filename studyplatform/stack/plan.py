@@ -23,7 +23,11 @@ MARKS = {"postgres": "postgres", "redis": "valkey", "llm": "chat-model", "web": 
 # Name → queues and tasks at a time. Memory writes have a worker of their own: the next reply waits for them, and must not
 # wait behind an hour of summaries. Production has one worker service per queue.
 WORKERS = {"default": ("default", 3), "models": ("llm,gpu", 3)}
-WEB_OPTIONS = ("--ws-max-size", "262144", "--timeout-graceful-shutdown", "3", "--no-access-log", "--lifespan", "on")
+# Frames are short: compressing each one would cost more time than it saves, and some memory per socket.
+WEB_OPTIONS = (
+    *("--ws-max-size", "262144", "--ws-per-message-deflate", "false"),
+    *("--timeout-graceful-shutdown", "3", "--no-access-log", "--lifespan", "on"),
+)
 CELERY = ("-A", "studyplatform.celery", "--skip-checks")  # `migrate` has run them
 SCHEDULE = ("-A", "studyplatform.celery:schedule", "--skip-checks")  # without the tasks: it only sends their names
 WORKER_OPTIONS = ("--pool", "threads", "--without-gossip", "--without-mingle", "--without-heartbeat", "--loglevel", "INFO")
