@@ -17,7 +17,7 @@ from typing import ClassVar
 from django.db import connection, transaction
 from django.utils import timezone
 
-from studyplatform.study import scheduling
+from studyplatform.study import scheduling, sessions
 from studyplatform.study.models import AuditEvent, Participant, QAPair, Session, StageRun, User
 
 
@@ -57,12 +57,14 @@ def withdraw(participant: Participant, *, keep_until_now: bool, by: User | None 
     """Take a person out of their study, now and for good.
 
     Open conversations end where they are and nothing opens any more. With `keep_until_now` what was given stays in the
-    study; without it every registered eraser runs, in this same transaction. A person who stopped may still ask for
+    study, and the work that follows a conversation is done for the last one too; without it every registered eraser runs, in this same transaction. A person who stopped may still ask for
     erasure later; erasing twice finds nothing more.
     """
     person = Participant.objects.select_for_update().get(pk=participant.pk)
     now = timezone.now()
-    _end_sessions(person, now)
+    if keep_until_now:
+        _end_for_good(person)
+    _miss_the_rest(person, now)
     rows: dict[str, int] = {}
     if not keep_until_now:
         with connection.cursor() as cursor:
@@ -81,7 +83,16 @@ def withdraw(participant: Participant, *, keep_until_now: bool, by: User | None 
     return Receipt(person.code, now, keep_until_now, rows)
 
 
-def _end_sessions(person: Participant, now: datetime) -> None:
+def _end_for_good(person: Participant) -> None:
+    """What is being said ends as any conversation does, without questions: it is kept, so it is scored, remembered and asked about."""
+    running = Session.objects.filter(participant=person, state__in=[Session.State.CHATTING, Session.State.QUESTIONS])
+    for session_id in list(running.values_list("pk", flat=True)):
+        sessions.end_chat(session_id, "left")
+        sessions.close(session_id)
+
+
+def _miss_the_rest(person: Participant, now: datetime) -> None:
+    """Close what still runs, and let nothing open any more."""
     State = Session.State
     mine = Session.objects.filter(participant=person)
     mine.filter(state=State.CHATTING).update(chat_ended_at=now)

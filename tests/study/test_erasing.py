@@ -3,7 +3,7 @@
 import pytest
 from django.core.management import CommandError, call_command
 
-from studyplatform.study import erasing, sessions
+from studyplatform.study import erasing, sessions, stages
 from studyplatform.study.models import Arm, Participant, QAPair, Session, StageRun
 from tests.cast import Cast, session_of
 
@@ -41,6 +41,25 @@ def test_keeping_until_now_keeps_it_and_ends_all(two: Cast) -> None:
     assert receipt.kept
     assert QAPair.objects.count() == 1
     assert set(Session.objects.filter(participant=two.ana).values_list("state", flat=True)) == {"closed", "missed"}
+
+
+def test_the_conversation_in_which_ana_stopped_is_worked_on_as_any_other(two: Cast) -> None:
+    session = session_of(two.ana)
+    sessions.begin(session)
+    erasing.withdraw(two.ana, keep_until_now=True)
+    session.refresh_from_db()
+    assert (session.state, session.end_reason) == ("closed", "left")
+    assert session.chat_ended_at is not None
+    assert set(StageRun.objects.filter(session=session).values_list("stage", flat=True)) == set(stages.STAGES)
+    assert not Session.objects.filter(participant=two.ana, state="open").exists()
+    two.ana.refresh_from_db()
+    assert two.ana.state == "stopped"
+
+
+def test_nothing_is_worked_on_once_ana_has_had_it_erased(two: Cast) -> None:
+    sessions.begin(session_of(two.ana))
+    erasing.withdraw(two.ana, keep_until_now=False)
+    assert not StageRun.objects.filter(session__participant=two.ana).exists()
 
 
 def test_ben_loses_nothing_when_ana_leaves(two: Cast) -> None:
