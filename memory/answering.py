@@ -36,7 +36,7 @@ def answer(arm: ArmRef, session: Session, progress: Progress = lambda done, tota
         ModelFailed, EndpointFailed: no answer; what was answered is kept.
     """
     sources = [pk for number, pk in arm.sources.items() if number <= session.number]
-    pairs = list(QAPair.objects.filter(session__in=sources).order_by("session__number", "number"))
+    pairs = list(QAPair.objects.filter(session__in=sources).select_related("session").order_by("session__number", "number"))
     asked = set(QAAnswer.objects.filter(arm_id=arm.id, after_session=session.number).values_list("pair_id", flat=True))
     missing = [pair for pair in pairs if pair.pk not in asked]
     key_summary = arms.key_summary(arm.id, session.number + 1)
@@ -53,7 +53,7 @@ def _ask(arm: ArmRef, session: Session, pair: QAPair, key_summary: str) -> QAAns
     row.passed_over = [hit.memory.id for hit in found.passed_over]
     row.similarities = [hit.similarity for hit in (*found.used, *found.passed_over)]
     model = asking.Model(arm.config.memory.answer_model or arm.config.chat.response_model, max_tokens=MAX_TOKENS)
-    purpose = asking.Purpose("answer", arm.study_id, session.code, session.pk, pair.pk)
+    purpose = asking.Purpose("answer", arm.study_id, session.code, session.pk, _number(pair))
     memory = "\n".join(prompt_lines(found, arm.config.chat.memory_chars)) or "(nothing)"
     try:
         given = asking.ask(
@@ -71,6 +71,11 @@ def _ask(arm: ArmRef, session: Session, pair: QAPair, key_summary: str) -> QAAns
     row.answer = (given or "").strip()
     row.abstained = not row.answer
     return row
+
+
+def _number(pair: QAPair) -> int:
+    """What the request's tag calls the pair: 203 is the third of session 2. Unlike its row's id it says nothing about others."""
+    return pair.session.number * 100 + pair.number
 
 
 def _recall(arm: ArmRef, session: Session, pair: QAPair) -> Recall:

@@ -178,7 +178,7 @@ def test_an_answer_that_cannot_be_read_twice_is_a_failed_answer_and_the_rest_goe
     failed = QAAnswer.objects.exclude(failed="").get()
     assert (failed.answer, failed.abstained) == ("", False)
     assert QAAnswer.objects.filter(failed="").count() == 3
-    asked = LLMCall.objects.filter(purpose="answer", seq=failed.pair_id, raw="")
+    asked = LLMCall.objects.filter(purpose="answer", seq=100 + failed.pair.number, raw="")
     assert [call.error for call in asked] == ["", ""]  # what the model said is kept, and that was nothing
 
     tally = tallying.tally(run.Run(ana.study))
