@@ -15,8 +15,8 @@ from studyplatform.study.config import StudyConfig
 PERPLEXITY_SCALES: dict[str, Scale] = {
     # n = 500 exchanges, seed 1 (another 500, seed 2: cap 5,014.8 with a 95 % interval of 2,300 to 14,300, divisor 5,464.6). The tail is long because the perplexity of a one-word reply is the improbability of a single first
     # token: median 3,525 of one word, 54 of more than twenty. A small model puts most of what may follow a line break on
-    # capitals and on whole sentences (“Yes.” 63, “Yes” 221, “yes” 6,974, “ok” 700,000 after the same question); neither its chat
-    # template nor a start token before the bot's words changes that by an order of magnitude.
+    # capitals and on whole sentences (“Yes.” 63, “Yes” 221, “yes” 6,974, “ok” 729,000 after the same question). Its chat template
+    # lowers the last to 29,000, still far above the median; a start token before the bot's words changes less than that.
     "local/smollm2": Scale(cap=6831.6, divisor=6254.5),
     "scripted/script": Scale(cap=460.5, divisor=1260.8),  # n = 2,569, all
 }
