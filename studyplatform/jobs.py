@@ -8,6 +8,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 from types import TracebackType
 
 from celery import shared_task
@@ -167,10 +168,28 @@ def _progress(run: StageRun) -> Callable[[int, int], None]:
 
 @shared_task  # type: ignore[untyped-decorator]  # celery ships no types
 def sweep() -> None:
-    """Every five seconds: what is due, what a worker let go of, what has passed its deadline."""
-    stages.promote()
+    """Every five seconds: what is due, what a worker let go of, what has passed its deadline.
+
+    What fails is logged and holds nothing else up: the next sweep comes back to it.
+    """
+    _apart(stages.promote)
+    _apart(_enqueue_stages)
+    _apart(_enqueue_writes)
+    _apart(scheduling.sweep)
+
+
+def _apart(act: Callable[[], object]) -> None:
+    try:
+        act()
+    except Exception:  # whatever it is, the rest of the sweep goes on
+        log.exception("%s failed in the sweep", getattr(act, "__name__", act))
+
+
+def _enqueue_stages() -> None:
     for run_id, name in stages.due():
-        enqueue.stage(run_id, name)
+        _apart(partial(enqueue.stage, run_id, name))
+
+
+def _enqueue_writes() -> None:
     for arm_id in remembering.arms_due():
-        enqueue.encode(arm_id)
-    scheduling.sweep()
+        _apart(partial(enqueue.encode, arm_id))

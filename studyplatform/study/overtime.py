@@ -1,5 +1,6 @@
 """Sessions that are over time: a maximum or a window reached, a person gone, questions past their deadline."""
 
+import logging
 from datetime import datetime, timedelta
 
 from studyplatform.study import sessions
@@ -7,21 +8,23 @@ from studyplatform.study.models import Session, Study
 from studyplatform.study.studies import config_of, questions_end
 
 State = Session.State
+log = logging.getLogger(__name__)
 
 
 def end(now: datetime) -> None:
     """End chats over their maximum or window, pause chats that stand idle, close questions past their deadline.
 
-    In a paused study nobody's time runs out.
+    In a paused study nobody's time runs out. A session that cannot be ended holds up no other one.
     """
     running = Session.objects.filter(state__in=[State.CHATTING, State.QUESTIONS], participant__simulated=False)
     running = running.exclude(participant__study__state=Study.State.PAUSED).select_related("participant__study")
     designs = ("participant__study__config", "participant__study__source")  # long, and known to this process already
     for session in running.defer(*designs).iterator():
-        if session.state == State.CHATTING:
-            _end_chat(session, now)
-        else:
-            _close_questions(session, now)
+        try:
+            act = _end_chat if session.state == State.CHATTING else _close_questions
+            act(session, now)
+        except Exception:  # whatever it is, it is this session's alone; the next sweep comes back to it
+            log.exception("session %s, %s, could not be looked at", session.pk, session.state)
 
 
 def _end_chat(session: Session, now: datetime) -> None:

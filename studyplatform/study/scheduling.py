@@ -5,6 +5,7 @@ closed, not before its turn, and not before its arm is ready (its forgetting don
 Windows are half-open, [opens_at, closes_at). `decide` is pure; `refresh` and `sweep` act.
 """
 
+import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -19,6 +20,7 @@ from studyplatform.study.studies import admits, config_of
 
 State = Session.State
 OVER = (State.CLOSED, State.MISSED)
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -185,7 +187,10 @@ def sweep(*, now: datetime | None = None) -> int:
     )
     found = list(ids)
     for participant_id in found:
-        refresh(participant_id, now=now)
+        try:
+            refresh(participant_id, now=now)
+        except Exception:  # whatever it is, it is this person's alone; the next sweep comes back to them
+            log.exception("participant %s could not be looked at", participant_id)
     return len(found)
 
 

@@ -7,7 +7,7 @@ from django.db import connection, transaction
 
 from memory.models import MemoryEvent, Summary
 from studyplatform import jobs
-from studyplatform.study import sessions, stages
+from studyplatform.study import enqueue, scheduling, sessions, stages
 from studyplatform.study.models import StageRun
 from tests import cast as people
 from tests.memory.telling import remembered, states, tell, work
@@ -159,3 +159,17 @@ def test_four_workers_racing_for_one_run_do_it_once(script):
     run.refresh_from_db()
     assert (run.state, run.attempt) == ("done", 1)
     assert len(remembered(run.arm_id)) == 1
+
+
+def test_what_fails_in_a_sweep_is_logged_and_holds_nothing_else_up(talk, caplog, monkeypatch):
+    swept = []
+
+    def broken() -> None:
+        raise ValueError("this part is broken")
+
+    monkeypatch.setattr(stages, "promote", broken)
+    monkeypatch.setattr(scheduling, "sweep", lambda: swept.append("people"))
+    monkeypatch.setattr(enqueue, "stage", lambda run_id, name: swept.append(name))
+    jobs.sweep()
+    assert swept == ["score", "people"]
+    assert "this part is broken" in caplog.text

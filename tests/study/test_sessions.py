@@ -118,3 +118,24 @@ def test_questions_past_their_deadline_are_closed(two: Cast) -> None:
     assert session_of(two.ana).state == "questions"
     overtime.end(datetime.now(UTC) + timedelta(hours=25))
     assert session_of(two.ana).state == "closed"
+
+
+def test_a_session_that_cannot_be_looked_at_holds_nobody_else_up(
+    two: Cast, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken, late = session_of(two.ana), session_of(two.ben)
+    sessions.begin(broken)
+    sessions.begin(late)
+    now = datetime.now(UTC)
+    Session.objects.filter(pk__in=[broken.pk, late.pk]).update(closes_at=now)
+    end = sessions.end_chat
+
+    def end_unless_broken(session_id: int, reason: str) -> bool:
+        if session_id == broken.pk:
+            raise ValueError("this one is broken")
+        return end(session_id, reason)
+
+    monkeypatch.setattr(sessions, "end_chat", end_unless_broken)
+    overtime.end(now + MINUTE)
+    assert (session_of(two.ana).state, session_of(two.ben).state) == ("chatting", "questions")
+    assert "this one is broken" in caplog.text
