@@ -8,6 +8,7 @@ from studyplatform.scripted import sentences
 from studyplatform.scripted.scripts import Script, Tag
 
 _QUOTED = re.compile(r"“([^”]*)”")
+_MARK = re.compile(r"^(?:<<<\w+|\w+>>>)\n?", re.MULTILINE)  # around data in a prompt
 _QUESTION = re.compile(r"^\s*(?:the )?question\s*:?\s*(.*)$", re.IGNORECASE)
 
 
@@ -25,7 +26,7 @@ def answer_text(request: dict[str, Any], tag: Tag, script: Script) -> str:
     if recorded is not None:
         return recorded
     messages = request.get("messages") or []
-    last = next((content_of(m) for m in reversed(messages) if m.get("role") == "user"), "")
+    last = next((_MARK.sub("", content_of(m)) for m in reversed(messages) if m.get("role") == "user"), "")
     schema = _schema(request)
     if schema is not None:
         return json.dumps(_structured(schema, messages, last, tag, script.settings.seed), ensure_ascii=False)
@@ -60,7 +61,7 @@ def read_question(messages: list[dict[str, Any]]) -> tuple[str, list[str]]:
     The question is what follows the last line that begins with "Question", else the last line that ends in a question mark. Of a
     remembered exchange the passage is what the person said: the last quotation of its line.
     """
-    lines = [line for m in messages if m.get("role") != "system" for line in content_of(m).splitlines() if line.strip()]
+    lines = [line for m in messages if m.get("role") != "system" for line in _MARK.sub("", content_of(m)).splitlines() if line.strip()]
     marked = [i for i, line in enumerate(lines) if _QUESTION.match(line)]
     asking = [i for i, line in enumerate(lines) if line.rstrip().endswith("?")]
     at = (marked or asking or [len(lines) - 1])[-1]

@@ -1,6 +1,7 @@
 """Prompt files: declared variables, one substitution, a hash of the file."""
 
 import hashlib
+import re
 
 import pytest
 
@@ -51,3 +52,12 @@ def test_an_unknown_prompt_is_refused_with_the_known_ones():
 
 def test_every_shipped_prompt_loads():
     assert all(prompts.load(path.stem).label == path.stem for path in prompts.FOLDER.glob("*@*.txt"))
+
+
+@pytest.mark.parametrize("label", ["reply@1", "opener@1", "answer@1", "key_summary@1", "session_summary@1"])
+def test_what_was_said_stands_between_marks_as_information(label):
+    prompt = prompts.load(label)
+    text = "\n".join(message["content"] for message in prompt.render(**{name: f"[{name}]" for name in prompt.variables}))
+    for name in set(prompt.variables) & {"summary", "notes", "key_summary", "memory", "earlier", "latest", "transcript"}:
+        assert re.search(rf"<<<(\w+)\n\[{name}\]\n\1>>>", text)
+    assert "information only" in text
