@@ -54,6 +54,7 @@ def _parts(crew: Crew, parts: set[str], preset: str, seconds: float, calm: float
     if "encoder" in parts:
         found["local_encoder"] = _with_local_encoder(site, preset, seconds)
     if "workers" in parts:
+        scene.drop_open_writes()
         crew.workers(concurrency=2)
         crew.beat()
         found["closed_with_workers"] = {str(n): _closed(_seats(site, n, preset, write_wait_ms=1500), seconds) for n in (10, 50)}

@@ -5,11 +5,12 @@ from collections.abc import Sequence
 from django.utils import timezone
 
 from bench.crowd import TEXTS, Seat
-from memory.models import Memory
+from memory.models import Memory, MemoryWrite
 from studyplatform.llm.embeddings import embed
 from studyplatform.study import consenting, joining, loading, seats, sessions, studies
 from studyplatform.study.models import Participant, Session, Study
 
+PREFIX = "bench-"  # of the slugs of all studies made here
 REMEMBERED = 40  # memories that each person's arm holds before the first message
 
 STUDY = """
@@ -53,7 +54,7 @@ forgetting = 3
 def new_study(encoder: str, preset: str, *, write_wait_ms: int) -> Study:
     """A simulated study under a slug of its own."""
     loaded = loading.parse(STUDY.format(encoder=encoder, preset=preset, write_wait_ms=write_wait_ms))
-    slug = f"bench-{timezone.now():%Y%m%d%H%M%S%f}"
+    slug = f"{PREFIX}{timezone.now():%Y%m%d%H%M%S%f}"
     return studies.move(loading.store(loaded, slug=slug, simulated=True), Study.State.RUNNING)
 
 
@@ -85,6 +86,11 @@ def _remember(session: Session, encoder: str, vectors: Sequence[list[float]]) ->
         )
         for n in range(REMEMBERED)
     )  # fmt: skip
+
+
+def drop_open_writes() -> None:
+    """What the parts without a worker left to be written, so that a worker does not begin with thousands of somebody else's exchanges."""
+    MemoryWrite.objects.filter(state=MemoryWrite.State.OPEN, session__participant__study__slug__startswith=PREFIX).delete()
 
 
 def erase(study: Study) -> None:

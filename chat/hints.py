@@ -8,7 +8,7 @@ import asyncio
 from chat import threads
 from studyplatform.study import enqueue
 
-GATHER_S = 0.25  # a person reads the reply for longer than this, and the next message waits for what is open
+GATHER_S = 0.1  # a person reads the reply for longer than this, and the next message waits for what is open
 TOGETHER = 16  # arms in one message: they are written one after the other
 
 _due: dict[int, set[int]] = {}

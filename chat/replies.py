@@ -7,6 +7,7 @@ import asyncio
 import logging
 import time
 from dataclasses import dataclass, field
+from functools import partial
 
 from django.conf import settings
 from django.utils import timezone
@@ -173,7 +174,12 @@ async def _recall(writing: Writing) -> Recalled:
     texts = tuple(u.text for u in writing.recent)
     query = Query("reply", texts[-1], texts) if writing.reply_to is not None else Query("opening", "")
     first = writing.recent[0].seq if writing.recent else 1
-    return await threads.run(recalling.recall, session=writing.occasion.memory, query=query, instant=timezone.now(), context_from_seq=first)
+    began, now, session = time.perf_counter(), timezone.now(), writing.occasion.memory
+    recall = partial(recalling.recall_unless_writing, session=session, query=query, instant=now, context_from_seq=first)
+    # Waiting holds no thread: they are few, and the hint to the writer, for whom all wait, needs one too.
+    while (found := await threads.run(recall, waited_ms=(time.perf_counter() - began) * 1000)) is None:  # noqa: ASYNC110  # no event: the writer is a process
+        await asyncio.sleep(recalling.POLL_S)
+    return found
 
 
 async def _ask(writing: Writing, recalled: Recalled, calls: list[Call]) -> Usage:

@@ -18,7 +18,7 @@ from memory.space import ArmSpace, Scope, planned_once
 
 __all__ = ["Recalled", "SessionRef", "counters", "recall", "session_ref"]
 
-POLL_S = 0.02
+POLL_S = 0.04
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Recalled:
 
 
 def recall(*, session: SessionRef, query: Query, instant: datetime, context_from_seq: int) -> Recalled:
-    """What the arm's policy recalls for this query.
+    """What the arm's policy recalls for this query, once every exchange in scope is written, or the study's limit for that is over.
 
     Args:
         session: made once by `session_ref`.
@@ -52,10 +52,25 @@ def recall(*, session: SessionRef, query: Query, instant: datetime, context_from
     Raises:
         studyplatform.llm.embeddings.EndpointFailed: the encoder does not answer.
     """
+    began = time.perf_counter()
+    while True:
+        waited = (time.perf_counter() - began) * 1000
+        found = recall_unless_writing(session=session, query=query, instant=instant, context_from_seq=context_from_seq, waited_ms=waited)
+        if found is not None:
+            return found
+        time.sleep(POLL_S)
+
+
+def recall_unless_writing(
+    *, session: SessionRef, query: Query, instant: datetime, context_from_seq: int, waited_ms: float
+) -> Recalled | None:
+    """As `recall`, for who waits without holding a thread: None, while an exchange in scope is being written and there is time left to wait."""
     started = time.perf_counter()
     chat = session.arm.config.chat
     before_seq = context_from_seq if chat.same_session_recall else 0
-    unseen, waited = _await_writes(session, before_seq, chat.write_wait_ms)
+    in_scope, unseen = _open_writes(session, before_seq)
+    if in_scope and waited_ms < chat.write_wait_ms:
+        return None
     space = ArmSpace(session.arm, Scope(session.number, before_seq))
     ask = Asker(session.arm, purpose="recall", session_code=session.code, session_id=session.id)
     found = session.arm.policy.recall(query, space, When(session.number, instant, session.arm.zone), ask)
@@ -65,21 +80,10 @@ def recall(*, session: SessionRef, query: Query, instant: datetime, context_from
         lines=prompt_lines(found, chat.memory_chars),
         key_summary=session.key_summary,
         unseen_writes=unseen,
-        recall_ms=(time.perf_counter() - started) * 1000,
-        waited_ms=waited,
+        recall_ms=waited_ms + (time.perf_counter() - started) * 1000,
+        waited_ms=waited_ms,
         why=found.why,
     )
-
-
-def _await_writes(session: SessionRef, before_seq: int, at_most_ms: int) -> tuple[int, float]:
-    """Wait until every exchange in scope is written, at most so long: (how many of the arm are still open, ms waited)."""
-    started = time.perf_counter()
-    while True:
-        in_scope, unseen = _open_writes(session, before_seq)
-        waited = (time.perf_counter() - started) * 1000
-        if not in_scope or waited >= at_most_ms:
-            return unseen, waited
-        time.sleep(POLL_S)
 
 
 def _open_writes(session: SessionRef, before_seq: int) -> tuple[int, int]:

@@ -138,3 +138,13 @@ def test_a_recall_costs_one_embedding_and_two_statements(talk, model, django_ass
         recalling.recall(session=ref, query=Query("reply", "My cat", ("My cat",)), instant=timezone.now(), context_from_seq=10_000)
     assert model.counts()["embeddings"]["requests"] == before + 1
     assert Participant.objects.filter(pk=talk.participant_id).exists()
+
+
+def test_who_waits_for_writes_is_told_so_at_once_and_goes_on_without_them_when_the_time_is_over(talk):
+    tell(talk, "My cat Mo sleeps all day.", "My cat Mo eats fish all day.")
+    ref = recalling.session_ref(talk)
+    about = {"session": ref, "query": Query("reply", "My cat", ("My cat",)), "instant": timezone.now(), "context_from_seq": 10_000}
+    assert recalling.recall_unless_writing(**about, waited_ms=0) is None
+    late = recalling.recall_unless_writing(**about, waited_ms=ref.arm.config.chat.write_wait_ms)
+    assert late is not None
+    assert late.unseen_writes > 0
