@@ -54,6 +54,7 @@ class Crew:
         self.folder = tempfile.TemporaryDirectory(prefix="crew-")
         self._commands: dict[str, tuple[tuple[str, ...], Callable[[], bool]]] = {}
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
+        self._killed: set[str] = set()
 
     def __enter__(self) -> "Crew":
         return self
@@ -116,6 +117,7 @@ class Crew:
     def kill(self, name: str) -> None:
         """SIGKILL to the process and its children, without a word."""
         process = self._processes[name]
+        self._killed.add(name)
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
         process.wait(10)
@@ -123,6 +125,15 @@ class Crew:
     def restart(self, name: str) -> None:
         """Start again what was killed, with the same command."""
         self.start(name, *self._commands[name])
+        self._killed.discard(name)
+
+    def revive(self) -> list[str]:
+        """Start again what ended by itself, as a supervisor does (a worker may end when its broker goes away twice): their names."""
+        ended = [name for name, process in self._processes.items() if process.poll() is not None and name not in self._killed]
+        for name in ended:
+            with contextlib.suppress(CrewFault):  # what it needs may be away as well: the next time
+                self.restart(name)
+        return ended
 
     def log_of(self, name: str) -> Path:
         return Path(self.folder.name) / f"{name}.log"

@@ -72,6 +72,13 @@ async def kill_at_random(crew: Crew, name: str, times: int, rng: Random, outcome
         await asyncio.to_thread(crew.restart, name)
 
 
+async def watch(crew: Crew) -> None:
+    """What the stack's supervisor does, and `restart:` in a compose file: a process that ends by itself is started again."""
+    while True:
+        await asyncio.sleep(1)
+        await asyncio.to_thread(crew.revive)
+
+
 def _is_busy(outcome: Outcome) -> bool:
     """Whether some people wait for an answer right now."""
     screens = [screen for journal in outcome.journals for screen in journal.screens.values()]
@@ -90,6 +97,7 @@ async def walk_through(crew: Crew, site: str, name: str, times: int, *, people: 
     outcome = Outcome()
     rng = Random(seed)
     killing = asyncio.create_task(kill_at_random(crew, name, times, rng, outcome))
+    watching = asyncio.create_task(watch(crew))
 
     async def chair(number: int) -> None:
         person, pauses = cast.people[number], Random(f"{seed}.{number}")
@@ -105,6 +113,7 @@ async def walk_through(crew: Crew, site: str, name: str, times: int, *, people: 
     await asyncio.gather(*(chair(n) for n in range(people)))
     await killing
     outcome.broken += [f"work not done: {what}" for what in await run.wait_for_work(study)]
+    watching.cancel()
     return study, outcome
 
 
