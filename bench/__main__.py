@@ -23,6 +23,9 @@ def _services() -> None:
     os.environ["STACK_DIR"] = str(ROOT / "var" / "bench")
     command = [sys.executable, "-m", "studyplatform.stack", "up", "--only", "postgres,redis,llm", "--detach"]
     subprocess.run(command, cwd=ROOT, check=True)
+    from studyplatform.envfile import read_env_file
+
+    os.environ.update(read_env_file(ROOT / "var" / "bench" / "stack.env"))  # the floor's process reads nothing else
 
 
 def _commit() -> str:
