@@ -259,3 +259,15 @@ def query_text(query: Query, utterances: int = 5) -> str:
         return OPENING_QUERY
     recent = query.recent[-utterances:] if query.kind == "reply" and utterances > 1 else ()
     return "\n".join(text for text in recent if text) or query.last
+
+
+def threshold_of(query: Query, space: Space, *, reply: float | None, opening: float | None, name: str = "reply") -> float:
+    """The cosine that a memory must reach: the policy's own for this kind of query, else the encoder's calibrated one (`name`: a reply's)."""
+    own = opening if query.kind == "opening" else reply
+    return own if own is not None else space.threshold("opening" if query.kind == "opening" else name)
+
+
+def recall_by_cosine(query: Query, space: Space, *, at_least: float, utterances: int) -> Recall:
+    """Rank 1 by cosine is used, rank 2 passed over (LUFY paper, table 3: the retrieval of the arms without importance)."""
+    hits = space.nearest(query_text(query, utterances), at_least=at_least, limit=2)
+    return Recall(tuple(hits[:1]), tuple(hits[1:2]), {"threshold": at_least})

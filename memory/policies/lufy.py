@@ -14,7 +14,22 @@ from math import ceil, exp
 from random import Random
 from typing import ClassVar, Literal, Self
 
-from memory.policy import Ask, Draft, Hit, Memory, MemoryPolicy, Query, Recall, Scale, Space, Verdict, When, newest_first, query_text
+from memory.policy import (
+    Ask,
+    Draft,
+    Hit,
+    Memory,
+    MemoryPolicy,
+    Query,
+    Recall,
+    Scale,
+    Space,
+    Verdict,
+    When,
+    newest_first,
+    query_text,
+    threshold_of,
+)
 from memory.retention import keep_count
 
 MEASURES = ("arousal", "perplexity", "importance")
@@ -75,16 +90,11 @@ class Lufy(MemoryPolicy):
 
     def recall(self, query: Query, space: Space, now: When, ask: Ask) -> Recall:
         """Candidates over the threshold, re-ranked by cosine + α·importance: the first is used, the second passed over."""
-        at_least = self._threshold(query, space)
+        at_least = threshold_of(query, space, reply=self.threshold, opening=self.opening_threshold, name=self.threshold_name)
         found = space.nearest(query_text(query, self.query_utterances), at_least=at_least, limit=self.pool)
         scored = [self._score(hit, now) for hit in found]
         ranked = sorted(scored, key=lambda hit: (-hit.terms["score"], *newest_first(hit.memory)))
         return Recall(tuple(ranked[:1]), tuple(ranked[1:2]), {"threshold": at_least, "candidates": len(ranked)})
-
-    def _threshold(self, query: Query, space: Space) -> float:
-        opening = query.kind == "opening"
-        own = self.opening_threshold if opening else self.threshold
-        return own if own is not None else space.threshold("opening" if opening else self.threshold_name)
 
     def _score(self, hit: Hit, now: When) -> Hit:
         terms = self.importance(hit.memory, now.session - hit.memory.last_recalled, self.d_recall, self.k_recall)

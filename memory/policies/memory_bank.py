@@ -12,7 +12,20 @@ from math import exp
 from random import Random
 from typing import ClassVar
 
-from memory.policy import Ask, Draft, Memory, MemoryPolicy, Query, Recall, Space, Verdict, When, newest_first, query_text
+from memory.policy import (
+    Ask,
+    Draft,
+    Memory,
+    MemoryPolicy,
+    Query,
+    Recall,
+    Space,
+    Verdict,
+    When,
+    newest_first,
+    recall_by_cosine,
+    threshold_of,
+)
 from memory.retention import keep_count
 
 
@@ -31,11 +44,8 @@ class MemoryBank(MemoryPolicy):
 
     def recall(self, query: Query, space: Space, now: When, ask: Ask) -> Recall:
         """Rank 1 by cosine is used, rank 2 passed over."""
-        opening = query.kind == "opening"
-        own = self.opening_threshold if opening else self.threshold
-        at_least = own if own is not None else space.threshold("opening" if opening else "reply")
-        hits = space.nearest(query_text(query, self.query_utterances), at_least=at_least, limit=2)
-        return Recall(tuple(hits[:1]), tuple(hits[1:2]), {"threshold": at_least})
+        at_least = threshold_of(query, space, reply=self.threshold, opening=self.opening_threshold)
+        return recall_by_cosine(query, space, at_least=at_least, utterances=self.query_utterances)
 
     def consolidate(self, session: Sequence[Memory], summary: str, space: Space, ask: Ask) -> Sequence[Draft]:
         """The session's summary becomes a memory, as strong as the strongest exchange of its session."""
