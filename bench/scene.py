@@ -7,7 +7,7 @@ from django.utils import timezone
 from bench.crowd import TEXTS, Seat
 from memory.models import Memory, MemoryWrite
 from studyplatform.llm.embeddings import embed
-from studyplatform.study import consenting, joining, loading, seats, sessions, studies
+from studyplatform.study import consenting, joining, loading, moving, seats, sessions, studies
 from studyplatform.study.models import Participant, Session, Study
 
 PREFIX = "bench-"  # of the slugs of all studies made here
@@ -55,7 +55,7 @@ def new_study(encoder: str, preset: str, *, write_wait_ms: int) -> Study:
     """A simulated study under a slug of its own."""
     loaded = loading.parse(STUDY.format(encoder=encoder, preset=preset, write_wait_ms=write_wait_ms))
     slug = f"{PREFIX}{timezone.now():%Y%m%d%H%M%S%f}"
-    return studies.move(loading.store(loaded, slug=slug, simulated=True), Study.State.RUNNING)
+    return moving.move(loading.store(loaded, slug=slug, simulated=True), Study.State.RUNNING)
 
 
 def seat(study: Study, count: int, site: str) -> list[Seat]:
@@ -96,4 +96,4 @@ def drop_open_writes() -> None:
 def erase(study: Study) -> None:
     """Remove the study and all that belongs to it, where the database allows; a simulated study may also stay."""
     Session.objects.filter(participant__study=study, state=Session.State.CHATTING).update(state=Session.State.CLOSED)
-    studies.move(study, Study.State.CLOSED)
+    moving.move(study, Study.State.CLOSED)

@@ -32,7 +32,7 @@ from playwright.sync_api import Browser, Page, ViewportSize, expect, sync_playwr
 from studyplatform.console.entering import entry_url
 from studyplatform.study import joining, links, loading
 from studyplatform.study.models import Participant, Role, Study, User
-from studyplatform.study.studies import move
+from studyplatform.study.moving import move
 
 IMAGES = ROOT / "docs" / "images"
 LOOKS: dict[str, tuple[ViewportSize, Literal["light", "dark"]]] = {

@@ -11,7 +11,8 @@ from studyplatform.console.forms import Reason
 from studyplatform.study import links
 from studyplatform.study.access import researching, staff
 from studyplatform.study.models import Participant, Session, StageRun, Study
-from studyplatform.study.studies import Refused, move
+from studyplatform.study.moving import move
+from studyplatform.study.studies import Refused
 
 
 @require_GET

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Literal
 
 from studyplatform.env import ROOT
-from studyplatform.study import loading, studies
+from studyplatform.study import loading, moving, studies
 from studyplatform.study.config import StudyConfig
 from studyplatform.study.models import Study
 
@@ -72,4 +72,4 @@ def new_study(slug: str, changes: Changes) -> Study:
     number = next(n for n in range(1, len(taken) + 2) if f"{slug}-sim-{n}" not in taken)
     config = changed(loaded.config, f"{slug}-sim-{number}", changes)
     study = loading.store(loading.Loaded(config, loaded.source, loading.hash_of(config)), slug=config.study.slug, simulated=True)
-    return studies.move(study, Study.State.RUNNING)
+    return moving.move(study, Study.State.RUNNING)

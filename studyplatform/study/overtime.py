@@ -8,11 +8,12 @@ from studyplatform.study.models import Session, Study
 from studyplatform.study.studies import config_of, questions_end
 
 State = Session.State
+STUDY_CLOSED = "study_closed"
 log = logging.getLogger(__name__)
 
 
 def end(now: datetime) -> None:
-    """End chats over their maximum or window, pause chats that stand idle, close questions past their deadline.
+    """End chats over their maximum or window or of a closed study, pause chats that stand idle, close questions past their deadline.
 
     In a paused study nobody's time runs out. A session that cannot be ended holds up no other one.
     """
@@ -28,6 +29,9 @@ def end(now: datetime) -> None:
 
 
 def _end_chat(session: Session, now: datetime) -> None:
+    if session.participant.study.state == Study.State.CLOSED:  # begun in the instant in which the study was closed
+        sessions.end_chat(session.pk, STUDY_CLOSED)
+        return
     rules = config_of(session.participant.study).sessions
     must = sessions.may_finish(rules, session, now, pending=False, simulated=False).must
     if must:

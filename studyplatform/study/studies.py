@@ -2,21 +2,10 @@
 
 from datetime import datetime, timedelta
 
-from django.db import transaction
-from django.db.models import F
-from django.utils import timezone
-
 from studyplatform.study.config import StudyConfig
-from studyplatform.study.models import AuditEvent, Session, StageRun, Study, User
+from studyplatform.study.models import AuditEvent, Session, Study
 
-_MOVES = {
-    "draft": {"pilot", "running"},
-    "pilot": {"draft", "running", "closed"},
-    "running": {"paused", "closed"},
-    "paused": {"running", "closed"},
-    "closed": {"paused", "running"},
-}
-_PAUSED = "state: paused"
+PAUSED = "state: paused"  # as the audit trail says it
 _designs: dict[str, StudyConfig] = {}
 
 
@@ -39,41 +28,6 @@ def admits(study: Study, *, pilot: bool) -> bool:
     return study.state == Study.State.RUNNING or (pilot and study.state == Study.State.PILOT)
 
 
-@transaction.atomic
-def move(study: Study, state: str, *, by: User | None = None) -> Study:
-    """Bring a study into another state, and write down who did.
-
-    While a study is paused nobody's window passes: the edges of the sessions that were open, and the times at which answers are asked
-    without waiting for questions any longer, move by the length of the pause.
-
-    Raises:
-        Refused: when the study cannot go there from where it is.
-    """
-    locked = Study.objects.select_for_update().get(pk=study.pk)
-    if locked.state == state:
-        return locked
-    if state not in _MOVES[locked.state]:
-        raise Refused(f"{locked.slug} is {locked.state}; from there it can become {', '.join(sorted(_MOVES[locked.state]))}.")
-    if locked.state == Study.State.PAUSED and state == Study.State.RUNNING:
-        _shift_windows(locked)
-    locked.state = state
-    locked.save(update_fields=["state"])
-    AuditEvent.objects.create(study=locked, user=by, act=f"state: {state}")
-    study.state = state
-    return locked
-
-
-def _shift_windows(study: Study) -> None:
-    since = AuditEvent.objects.filter(study=study, act=_PAUSED).order_by("-at").values_list("at", flat=True).first()
-    if since is None:
-        return
-    waiting = Session.objects.filter(participant__study=study, state__in=["locked", "open", "chatting"], closes_at__gt=since)
-    pause = timezone.now() - since
-    waiting.update(closes_at=F("closes_at") + pause)
-    unasked = StageRun.objects.filter(session__participant__study=study, stage="answer", state="waiting", due_at__gt=since)
-    unasked.update(due_at=F("due_at") + pause)
-
-
 def questions_end(session: Session, now: datetime) -> datetime | None:
     """Until when the session's questions can be written: the design's hours after the chat, longer by what the study was paused since.
 
@@ -93,5 +47,5 @@ def _paused_since(study: Study, start: datetime, now: datetime) -> timedelta:
     for act, at in moves.values_list("act", "at"):
         if since is not None:
             total += max(timedelta(0), at - max(since, start))
-        since = at if act == _PAUSED else None
+        since = at if act == PAUSED else None
     return total + (max(timedelta(0), now - max(since, start)) if since is not None else timedelta(0))

@@ -20,7 +20,7 @@ from studyplatform.simulation.pages import Browser
 from studyplatform.simulation.run import Guide, in_thread
 from studyplatform.simulation.walking import Journal, Walk
 from studyplatform.stack import valkey
-from studyplatform.study import joining, loading, studies
+from studyplatform.study import joining, loading, moving, studies
 from studyplatform.study.models import Participant, QAPair, Session, StageRun, Study
 from tests.cast import study_toml
 
@@ -87,7 +87,7 @@ def _is_busy(outcome: Outcome) -> bool:
 
 def new_study() -> Study:
     loaded = loading.parse(study_toml("two", slug="chaos", per_arm=SESSIONS, questions=QUESTIONS))
-    return studies.move(loading.store(loaded, simulated=True), Study.State.RUNNING)
+    return moving.move(loading.store(loaded, simulated=True), Study.State.RUNNING)
 
 
 async def walk_through(crew: Crew, site: str, name: str, times: int, *, people: int, seed: int, scripted_url: str) -> tuple[Study, Outcome]:

@@ -9,6 +9,7 @@ from websockets.exceptions import InvalidStatus
 from chat.models import Connection, Turn
 from memory.models import MemoryWrite
 from studyplatform.llm.models import LLMCall
+from studyplatform.study import moving
 from studyplatform.study.models import Session
 from tests.chat.conftest import tab
 
@@ -225,3 +226,16 @@ async def test_every_call_to_the_model_is_stored_with_its_prompt_and_what_came(w
     assert (call.prompt, call.model_asked, call.seq, call.tag) == ("reply@1", "scripted/script", 3, f"{first.code}.reply.2.1")
     assert call.messages[-1] == {"role": "user", "content": "Hello there"}
     assert call.tokens_out
+
+
+@pytest.mark.parametrize(("state", "answered"), [("closed", False), ("paused", True)])
+async def test_in_a_closed_study_nothing_more_is_said_and_in_a_paused_one_a_chat_goes_on(web, ana, first, state, answered):
+    async with tab(web, ana, first) as page:
+        await page.begin()
+        await sync_to_async(lambda: moving.move(ana.study, state))()
+        await page.say("One more thing.")
+        if answered:
+            await page.until("reply")
+        else:
+            assert (await page.until("refused"))["code"] == "closed"
+    assert await Turn.objects.filter(session=first, role="user").aexists() is answered

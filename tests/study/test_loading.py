@@ -5,7 +5,8 @@ import pytest
 from studyplatform.study import loading
 from studyplatform.study.loading import BadStudyFile, Frozen, parse
 from studyplatform.study.models import Condition, Study
-from studyplatform.study.studies import Refused, config_of, move
+from studyplatform.study.moving import move
+from studyplatform.study.studies import Refused, config_of
 from tests.cast import Cast, agree, make_study, person, study_toml
 
 

@@ -16,7 +16,7 @@ from django.urls import reverse
 from studyplatform.console.entering import entry_url
 from studyplatform.env import ROOT, stack_dir
 from studyplatform.stack.places import read_json, write_private
-from studyplatform.study import links, studies
+from studyplatform.study import links, moving
 from studyplatform.study.joining import new_participant
 from studyplatform.study.models import Participant, Role, Study, User
 
@@ -57,7 +57,7 @@ def _study(file: Path) -> Study:
     study = Study.objects.filter(slug=SLUG).first()
     if study is None:
         call_command("load_study", str(file))
-        study = studies.move(Study.objects.get(slug=SLUG), Study.State.RUNNING)
+        study = moving.move(Study.objects.get(slug=SLUG), Study.State.RUNNING)
     return study
 
 

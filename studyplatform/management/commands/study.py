@@ -4,7 +4,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from studyplatform.study import links, studies
+from studyplatform.study import links, moving, studies
 from studyplatform.study.access import participants_of
 from studyplatform.study.models import Study
 
@@ -22,7 +22,7 @@ class Command(BaseCommand):
             raise CommandError(f"There is no study {slug}. There are: {', '.join(Study.objects.values_list('slug', flat=True)) or 'none'}.")
         if state is not None:
             try:
-                study = studies.move(study, state)
+                study = moving.move(study, state)
             except studies.Refused as refused:
                 raise CommandError(str(refused)) from refused
         frozen = f"frozen since {study.frozen_at:%Y-%m-%d %H:%M} UTC" if study.frozen_at else "not frozen"
