@@ -32,7 +32,7 @@ class Scripted:
         httpx.post(f"{self.root}/script/reset").raise_for_status()
 
     def set(self, **values: Any) -> None:
-        """Delays and lengths: `first_token_ms`, `token_ms`, `embedding_ms`, `tokens`, `requests_per_s`, `seed`."""
+        """Delays and lengths: `first_token_ms`, `token_ms`, `embedding_ms`, `tokens`, `requests_per_s`, `seed`, `refuses_schemas`, `prefix_cache`."""
         httpx.put(f"{self.root}/script/settings", json=values).raise_for_status()
 
     def fail(self, kind: str, **values: Any) -> None:
@@ -41,6 +41,10 @@ class Scripted:
 
     def heal(self) -> None:
         httpx.delete(f"{self.root}/script/faults").raise_for_status()
+
+    def answer(self, text: str, **values: Any) -> None:
+        """What the model says to the next request (`count`, `purpose`, `contains`): see `scripts.Answer`."""
+        httpx.post(f"{self.root}/script/answers", json={"text": text, **values}).raise_for_status()
 
     def record(self, session_code: str, bot: list[str]) -> None:
         """The bot's utterances of one session: the opener first."""

@@ -4,8 +4,8 @@ Every request is an `LLMCall` row: made before the request is sent, completed wi
 """
 
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, TypeVar, cast
 
@@ -14,9 +14,11 @@ from django.db import transaction
 from openai import OpenAI
 from pydantic import BaseModel, ValidationError
 
-from studyplatform.llm import prompts, providers
+from studyplatform.llm import constraints, prompts, providers, usage
+from studyplatform.llm.constraints import Form
 from studyplatform.llm.models import LLMCall
 from studyplatform.llm.prompts import Message, Prompt
+from studyplatform.llm.providers import Resolved
 from studyplatform.llm.streaming import FailureKind, ModelFailed
 from studyplatform.study.models import Participant
 from studyplatform.study.stages import LeaseLost
@@ -25,6 +27,7 @@ Schema = TypeVar("Schema", bound=BaseModel)
 Answer = TypeVar("Answer")
 TIMEOUT_S = 180.0
 ATTEMPTS = 2
+RETRY_TEMPERATURE = 0.5  # a model that does not draw would give the same unreadable answer again
 
 
 class Withdrawn(LeaseLost):
@@ -60,6 +63,7 @@ class Model:
     name: str
     max_tokens: int = 300
     temperature: float = 0.0
+    timeout_s: float = TIMEOUT_S
 
 
 def complete(purpose: Purpose, model: Model, prompt: str | Prompt, **variables: str) -> str:
@@ -99,7 +103,8 @@ def read(
     messages = loaded.render(**variables)
     raw, problem = "", ""
     for attempt in range(1, ATTEMPTS + 1):
-        raw = _request(purpose, model, loaded, messages, schema, attempt)
+        asked = model if attempt == 1 else replace(model, temperature=max(model.temperature, RETRY_TEMPERATURE))
+        raw = _request(purpose, asked, loaded, messages, schema, attempt)
         try:
             return parse(raw)
         except (ValueError, ValidationError) as error:
@@ -120,49 +125,72 @@ def _json_part(raw: str) -> str:
 
 
 def _request(purpose: Purpose, model: Model, prompt: Prompt, messages: list[Message], schema: type[BaseModel] | None, attempt: int) -> str:
+    """The model's words, with the strictest form of the schema that its endpoint takes (`llm.constraints`)."""
     target = providers.resolve(model.name)
-    parameters: dict[str, Any] = {"max_tokens": model.max_tokens, "temperature": model.temperature}
-    call = LLMCall(
-        study_id=purpose.study_id,
-        session_id=purpose.session_id,
-        seq=purpose.seq,
-        purpose=purpose.name,
-        prompt=prompt.label,
-        prompt_sha256=prompt.sha256,
-        model_asked=model.name,
-        parameters=parameters,
-        messages=messages,
-        tag=purpose.tag(attempt),
-    )
-    _begin(call)
-    if schema is not None and target.schema_constrained:
-        parameters = {**parameters, "response_format": response_format(schema)}
+    turned_down: list[Form] = []
+    for form in constraints.forms(target, schema):
+        call = LLMCall(
+            study_id=purpose.study_id,
+            session_id=purpose.session_id,
+            seq=purpose.seq,
+            purpose=purpose.name,
+            prompt=prompt.label,
+            prompt_sha256=prompt.sha256,
+            model_asked=model.name,
+            parameters={
+                "max_tokens": model.max_tokens,
+                "temperature": model.temperature,
+                **({"constraint": form.name} if form.name else {}),
+            },
+            messages=messages,
+            tag=purpose.tag(attempt),
+        )
+        _begin(call)
+        try:
+            raw = _answer(call, target, model, form)
+        except ModelFailed as error:
+            if not form.may_be_refused or not constraints.is_refusal(error.__cause__):
+                raise
+            turned_down.append(form)
+        else:
+            constraints.remember(target, turned_down)
+            return raw
+    raise AssertionError("the last form asks for nothing that can be refused")
+
+
+def _answer(call: LLMCall, target: Resolved, model: Model, form: Form) -> str:
+    """Send one request, and complete its row with what comes back.
+
+    Raises:
+        ModelFailed: no answer, or a refusal.
+    """
     started = time.perf_counter()
     try:
         answer = _client(target.url, target.key).chat.completions.create(
             model=target.model,
-            messages=cast(Any, messages),
+            messages=cast(Any, call.messages),
+            max_tokens=model.max_tokens,
+            temperature=model.temperature,
+            timeout=model.timeout_s,
             extra_headers={"X-Client-Request-Id": call.tag},
-            **parameters,
+            extra_body=form.body,
         )
         choice = answer.choices[0]
     except (openai.OpenAIError, IndexError, TypeError, ValueError) as error:
         _store(call, started, error=f"{type(error).__name__}: {error}"[:2000])
         raise ModelFailed(_kind(error), f"{model.name}: {error}") from error
-    usage = answer.usage
-    tokens_in, tokens_out = (usage.prompt_tokens, usage.completion_tokens) if usage else (None, None)
-    details = usage.prompt_tokens_details if usage else None
+    used = usage.of(answer)
     raw = choice.message.content or ""
     _store(
         call,
         started,
         raw=raw,
         model_answered=answer.model or "",
-        finish_reason=choice.finish_reason or "",
-        tokens_in=tokens_in,
-        tokens_out=tokens_out,
-        tokens_cached=details.cached_tokens if details else None,
-        cost=target.cost(tokens_in, tokens_out),
+        finish_reason=cast("str | None", choice.finish_reason) or "",
+        tokens_in=used.tokens_in,
+        tokens_out=used.tokens_out,
+        tokens_cached=used.tokens_cached,
+        cost=target.cost(used.tokens_in, used.tokens_out),
     )
     return raw
 
@@ -181,31 +209,6 @@ def _store(call: LLMCall, started: float, **values: object) -> None:
     call.total_ms = (time.perf_counter() - started) * 1000
     if not LLMCall.objects.filter(pk=call.pk).exclude(messages=[]).update(**values, total_ms=call.total_ms):
         raise Withdrawn
-
-
-def response_format(schema: type[BaseModel]) -> dict[str, Any]:
-    """The schema in the request, as OpenAI-compatible endpoints take it."""
-    return {
-        "type": "json_schema",
-        "json_schema": {"name": schema.__name__.lower(), "schema": closed(schema.model_json_schema()), "strict": True},
-    }
-
-
-def closed(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """A JSON schema whose objects allow no other keys and require all of theirs, as strict mode demands."""
-    result: dict[str, Any] = {}
-    for key, value in schema.items():
-        if key == "default":
-            continue
-        if isinstance(value, Mapping):
-            result[key] = closed(value)
-        elif isinstance(value, list):
-            result[key] = [closed(v) if isinstance(v, Mapping) else v for v in value]
-        else:
-            result[key] = value
-    if result.get("type") == "object" and "properties" in result:
-        result |= {"additionalProperties": False, "required": list(result["properties"])}
-    return result
 
 
 @lru_cache(maxsize=16)

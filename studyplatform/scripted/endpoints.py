@@ -56,10 +56,16 @@ class ScriptedServer:
         if opened is None:
             return
         request, tag, fault = opened
+        if purposes.refuses(request, self.script.settings.refuses_schemas):
+            await _json(send, 400, {"error": {"message": "response_format is not supported", "type": "invalid_request_error"}})
+            return
         text = "" if fault is not None and fault.kind == "empty" else purposes.answer_text(request, tag, self.script)
         pieces = _TOKEN.findall(text)
-        usage = _usage(request, len(pieces))
+        usage: dict[str, Any] = _usage(request, len(pieces))
         self.script.count(tag.purpose, **{k: v for k, v in usage.items() if k != "total_tokens"})
+        if self.script.settings.prefix_cache:
+            words = [word for m in request.get("messages") or [] for word in purposes.content_of(m).split(" ")]
+            usage = {**usage, "prompt_tokens_details": {"cached_tokens": self.script.cached(words)}}
         self.script.requests.append({"tag": tag.model_dump(), "messages": request.get("messages"), "answer": text})
         await _wait(self.script.settings.first_token_ms)
         if request.get("stream"):
@@ -72,7 +78,7 @@ class ScriptedServer:
         choice = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
         await _json(send, 200, {**_head(request, "chat.completion"), "choices": [choice], "usage": usage})
 
-    async def _stream(self, request: Message, pieces: list[str], usage: dict[str, int], fault: Fault | None, send: Send) -> None:
+    async def _stream(self, request: Message, pieces: list[str], usage: dict[str, Any], fault: Fault | None, send: Send) -> None:
         kind = fault.kind if fault is not None else ""
         allowed = fault.after_tokens if fault is not None and kind in ("cut", "malformed") else len(pieces)
         await send({"type": "http.response.start", "status": 200, "headers": [(b"content-type", b"text/event-stream")]})
@@ -172,8 +178,8 @@ class ScriptedServer:
                 return 200, {"requests": list(script.requests)}
             case "settings", "PUT":
                 script.settings = Settings.model_validate(value)
-            case "faults", "POST":
-                script.faults.append(Fault.model_validate(value))
+            case "faults" | "answers", "POST":
+                script.tell(name, value)
             case "faults", "DELETE":
                 script.faults.clear()
             case "recordings", "PUT" if key and isinstance(value, list) and all(isinstance(text, str) for text in value):
@@ -201,7 +207,7 @@ _HANDLERS: dict[str, Callable[[ScriptedServer, Message, Receive, Send], Awaitabl
 }
 
 
-def _events(request: Message, pieces: list[str], usage: dict[str, int]) -> Iterator[bytes]:
+def _events(request: Message, pieces: list[str], usage: dict[str, Any]) -> Iterator[bytes]:
     """The server-sent events of one answer: the role, one per token, the end, the usage if asked for, `[DONE]`."""
     head = json.dumps(_head(request, "chat.completion.chunk"))[:-1].encode()
     yield b'data: %s, "choices": [{"index": 0, "delta": {"role": "assistant", "content": ""}, "finish_reason": null}]}\n\n' % head

@@ -21,11 +21,12 @@ def content_of(message: dict[str, Any]) -> str:
 
 
 def answer_text(request: dict[str, Any], tag: Tag, script: Script) -> str:
-    """What the model says: the recorded utterance where there is one, else a text fixed by the seed and the request."""
-    recorded = script.recorded(tag)
-    if recorded is not None:
-        return recorded
+    """What the model says: what was told or recorded for it, else a text fixed by the seed and the request."""
     messages = request.get("messages") or []
+    recorded = script.recorded(tag)
+    told = script.answered(tag, content_of(messages[-1]) if messages else "") if recorded is None and script.answers else recorded
+    if told is not None:
+        return told
     last = next((_MARK.sub("", content_of(m)) for m in reversed(messages) if m.get("role") == "user"), "")
     schema = _schema(request)
     if schema is not None:
@@ -37,6 +38,16 @@ def answer_text(request: dict[str, Any], tag: Tag, script: Script) -> str:
     if tag.purpose == "opener":
         return sentences.opener(script.settings.seed, tag.session, script.settings.tokens)
     return sentences.reply(last, script.settings.seed, script.settings.tokens)
+
+
+def refuses(request: dict[str, Any], what: str) -> bool:
+    """Whether a server that refuses such schemas refuses this request."""
+    schema = _schema(request)
+    if what == "none" or schema is None:
+        return False
+    return what == "all" or any(
+        f'"{bound}"' in json.dumps(schema) for bound in ("maxLength", "minLength", "maxItems", "minimum", "maximum")
+    )
 
 
 def _schema(request: dict[str, Any]) -> dict[str, Any] | None:

@@ -1,6 +1,7 @@
 """What the scripted server was told to do: delays, faults, recorded conversations; and what it has counted."""
 
 from collections import Counter, deque
+from itertools import takewhile
 from time import monotonic
 from typing import Any, Literal
 from zlib import crc32
@@ -13,7 +14,11 @@ KEPT_REQUESTS = 400
 
 
 class Settings(BaseModel):
-    """How fast and how much the server speaks. `tokens`: length of a made-up reply; none: as it comes."""
+    """How fast and how much the server speaks. `tokens`: length of a made-up reply; none: as it comes.
+
+    `refuses_schemas`: what a request may not ask for ("all": no schema; "bounds": none with limits of length, number or size).
+    `prefix_cache`: report how many of a prompt's tokens the last prompt began with, as a server with one slot does.
+    """
 
     model_config = ConfigDict(extra="forbid")
 
@@ -23,6 +28,19 @@ class Settings(BaseModel):
     tokens: int | None = Field(default=None, ge=1, le=4000)
     requests_per_s: float | None = Field(default=None, gt=0, description="beyond it: 429 with Retry-After")
     seed: int = 0
+    refuses_schemas: Literal["none", "bounds", "all"] = "none"
+    prefix_cache: bool = False
+
+
+class Answer(BaseModel):
+    """What the model says to the next `count` chat requests (none: to all) of this purpose that contain these words in their last message."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    text: str
+    purpose: str | None = None
+    contains: str = ""
+    count: int | None = Field(default=1, ge=1)
 
 
 class Fault(BaseModel):
@@ -68,6 +86,8 @@ class Script:
         self.settings = Settings()
         self.faults: list[Fault] = []
         self.recordings: dict[str, list[str]] = {}
+        self.answers: list[Answer] = []
+        self._last_prompt: list[str] = []
         self.clear_counts()
 
     def clear_counts(self) -> None:
@@ -92,6 +112,30 @@ class Script:
         if index >= len(spoken):
             return None
         return spoken[index] or EMPTY_MARKER
+
+    def tell(self, what: str, value: Any) -> None:
+        """One more fault or answer, after those that were told before."""
+        if what == "answers":
+            self.answers.append(Answer.model_validate(value))
+        else:
+            self.faults.append(Fault.model_validate(value))
+
+    def answered(self, tag: Tag, last: str) -> str | None:
+        """The first answer that was told for such a request, used up by one; none where nothing was told."""
+        for answer in self.answers:
+            if answer.purpose in (None, tag.purpose) and answer.contains in last:
+                if answer.count is not None:
+                    answer.count -= 1
+                    if answer.count == 0:
+                        self.answers.remove(answer)
+                return answer.text
+        return None
+
+    def cached(self, prompt: list[str]) -> int:
+        """How many words of this prompt the last one began with."""
+        shared = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(prompt, self._last_prompt, strict=False)))
+        self._last_prompt = prompt
+        return shared
 
     def fault_for(self, endpoint: str, tag: Tag) -> Fault | None:
         """The first fault that fits, used up by one; chance comes from the seed and the number of draws so far."""
