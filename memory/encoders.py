@@ -83,6 +83,10 @@ _CALIBRATED = (
 REGISTRY: dict[str, Encoder] = {encoder.name: encoder for encoder in _CALIBRATED}
 
 
+# A paper's own encoder, at any provider: the thresholds that the paper gives for it. A study must set the others itself.
+PAPERS: dict[str, Mapping[str, float]] = {"qwen3-embedding-0.6b": {"amu_candidate": 0.60, "amu_recall": 0.55}}
+
+
 def get(name: str) -> Encoder:
-    """The encoder `provider/model`; one that is not in the table comes without dimension and thresholds."""
-    return REGISTRY.get(name) or Encoder(name)
+    """The encoder `provider/model`; one that is not in the table comes without dimension, and with the thresholds of its paper, if any."""
+    return REGISTRY.get(name) or Encoder(name, thresholds=PAPERS.get(name.rpartition("/")[2].lower(), {}))

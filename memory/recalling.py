@@ -72,7 +72,7 @@ def recall_unless_writing(
     if in_scope and waited_ms < chat.write_wait_ms:
         return None
     space = ArmSpace(session.arm, Scope(session.number, before_seq))
-    ask = Asker(session.arm, purpose="recall", session_code=session.code, session_id=session.id)
+    ask = Asker(session.arm, purpose="recall", session_code=session.code, session_id=session.id, hurried=True)
     found = session.arm.policy.recall(query, space, When(session.number, instant, session.arm.zone), ask)
     return Recalled(
         used=found.used,

@@ -41,6 +41,7 @@ _REFERENCE = {
     "keep_rule": "mean_importance",
 }
 _AMU = {"candidate_threshold": "amu_candidate", "recall_threshold": "amu_recall"}
+_AMU_REFERENCE = {"controller": "model", "personal_requests": False, "compatible_intents": False, "fall_back": False, "query_form": "slot"}
 
 PRESETS: dict[str, Preset] = {
     "naive_rag": Preset(NaiveRag),
@@ -50,6 +51,7 @@ PRESETS: dict[str, Preset] = {
     "lufy_top10pct": Preset(Lufy, {"session_slots": False}),
     "lufy_r2_sign": Preset(Lufy, {"r2_sign": -1}),
     "amu": Preset(Amu, {}, _AMU),
+    "amu_reference": Preset(Amu, _AMU_REFERENCE, _AMU),
 }
 
 

@@ -10,8 +10,9 @@ import os
 import socket
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
+from zoneinfo import ZoneInfo
 
 from django.db import connection, transaction
 from django.db.models import F, Q
@@ -147,8 +148,9 @@ def decide(arm: ArmRef, write: MemoryWrite, exchange: Exchange) -> Decision:
     version = Arm.objects.values_list("version", flat=True).get(pk=arm.id)
     space = ArmSpace(arm)
     ask = Asker(arm, purpose="extract", session_code=write.session.code, session_id=write.session_id, seq=write.seq)
+    local = replace(exchange, at=exchange.at.astimezone(ZoneInfo(arm.zone)))  # "tomorrow" is the participant's
     try:
-        outcome = arm.policy.encode(exchange, space, ask)
+        outcome = arm.policy.encode(local, space, ask)
         vector = space.embed([outcome.draft.embed_text])[0].tolist() if isinstance(outcome, Store | Update) else None
     except (ModelFailed, EndpointFailed):
         raise

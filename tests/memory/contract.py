@@ -26,7 +26,7 @@ from memory.policy import (
     When,
     newest_first,
 )
-from studyplatform.scripted import hashing
+from studyplatform.scripted import hashing, sentences
 
 AT = datetime(2026, 3, 1, 12, tzinfo=UTC)
 SAID = (
@@ -87,11 +87,22 @@ def no_model(prompt: str, schema: Any, **variables: str) -> Any:
     raise AssertionError("this policy must not ask a model")
 
 
+def scripted_model(prompt: str, schema: Any, **variables: str) -> Any:
+    """What the scripted server answers, without the server."""
+    said = " ".join(variables.values())
+    return schema.model_validate(sentences.fit(schema.model_json_schema(), said, 0, said[:100]))
+
+
+def model_for(policy: MemoryPolicy) -> Any:
+    """A model for a policy that is told to ask one; any other must do without."""
+    return scripted_model if getattr(policy, "controller", "") == "model" else no_model
+
+
 def filled(policy: MemoryPolicy) -> MemorySpace:
     """What the policy makes of the conversation."""
     space = MemorySpace()
     for i, said in enumerate(SAID):
-        outcome = policy.encode(Exchange(1, 2 * i + 2, "How are you?", said, AT), space, no_model)
+        outcome = policy.encode(Exchange(1, 2 * i + 2, "How are you?", said, AT), space, model_for(policy))
         if isinstance(outcome, Store | Update):
             ended = {*outcome.replaces, *outcome.archives} if isinstance(outcome, Update) else set()
             space.memories = [m for m in space.memories if m.id not in ended]
@@ -126,7 +137,7 @@ def it_is_its_own_provenance(policy: MemoryPolicy) -> None:
 def every_exchange_ends_in_exactly_one_outcome(policy: MemoryPolicy) -> None:
     space = MemorySpace()
     for i, said in enumerate(SAID):
-        outcome = policy.encode(Exchange(1, 2 * i + 2, "", said, AT), space, no_model)
+        outcome = policy.encode(Exchange(1, 2 * i + 2, "", said, AT), space, model_for(policy))
         assert isinstance(outcome, Store | Update | Discard | Filter | Error)
         json.dumps(dict(getattr(outcome, "why", {})))
         if isinstance(outcome, Store | Update):
@@ -147,7 +158,7 @@ def it_recalls_only_what_is_there_and_no_memory_twice(policy: MemoryPolicy) -> N
     space = filled(policy)
     known = {m.id for m in space.memories}
     for query in queries():
-        found = policy.recall(query, space, When(2, AT), no_model)
+        found = policy.recall(query, space, When(2, AT), model_for(policy))
         ids = [hit.memory.id for hit in (*found.used, *found.passed_over)]
         assert set(ids) <= known
         assert len(ids) == len(set(ids))
@@ -158,7 +169,7 @@ def it_recalls_only_what_is_there_and_no_memory_twice(policy: MemoryPolicy) -> N
 
 def every_memory_gets_one_verdict(policy: MemoryPolicy) -> None:
     space = filled(policy)
-    for draft in policy.consolidate(tuple(space.memories), "They live in Leeds.", space, no_model):
+    for draft in policy.consolidate(tuple(space.memories), "They live in Leeds.", space, model_for(policy)):
         space.add(draft, 1, 0)
     verdicts = policy.retain(tuple(space.memories), When(1, AT), Random(1))
     if policy.forgets_at == "close":
@@ -173,7 +184,7 @@ def it_is_deterministic(policy: MemoryPolicy) -> None:
     first, second = filled(policy), filled(policy)
     assert first.memories == second.memories
     for query in queries():
-        assert policy.recall(query, first, When(2, AT), no_model) == policy.recall(query, second, When(2, AT), no_model)
+        assert policy.recall(query, first, When(2, AT), model_for(policy)) == policy.recall(query, second, When(2, AT), model_for(policy))
     forwards = policy.retain(tuple(first.memories), When(1, AT), Random(1))
     backwards = policy.retain(tuple(reversed(first.memories)), When(1, AT), Random(1))
     assert {v.memory.id: v.kept for v in forwards} == {v.memory.id: v.kept for v in backwards}
@@ -181,6 +192,6 @@ def it_is_deterministic(policy: MemoryPolicy) -> None:
 
 def it_finds_nothing_in_an_empty_store(policy: MemoryPolicy) -> None:
     for query in queries():
-        found = policy.recall(query, MemorySpace(), When(1, AT), no_model)
+        found = policy.recall(query, MemorySpace(), When(1, AT), model_for(policy))
         assert found.used == ()
         assert found.passed_over == ()

@@ -6,9 +6,6 @@ from pathlib import Path
 import pytest
 
 from memory import registry
-from memory.policies.amu import Amu, admission_terms
-from memory.policies.amu_controllers import Record, wording
-from memory.policy import Discard, Exchange, Filter, Store, Update
 from tests import cast as people
 from tests.memory import contract
 from tests.memory.telling import finish, remembered, tell
@@ -106,46 +103,3 @@ def test_a_sound_study_has_no_faults():
     from studyplatform.study import loading
 
     assert list(registry.faults(loading.parse(people.study_toml("four")).config)) == []
-
-
-# AMU's decisions
-
-
-def amu(space: contract.MemorySpace, said: str, seq: int = 2):
-    return Amu().encode(Exchange(1, seq, "", said, contract.AT), space, contract.no_model)
-
-
-def test_a_greeting_is_filtered_and_says_what_was_missing():
-    outcome = amu(contract.MemorySpace(), "Hello!")
-    assert isinstance(outcome, Filter)
-    assert "personal" in outcome.reason
-
-
-def test_only_a_sure_record_is_admitted():
-    record = Record("health", "inform", True, ("peanuts",), "The user is allergic to peanuts.", "neutral", 0.7)
-    gate = 1.0
-    for value in admission_terms(record).values():
-        gate *= value
-    assert gate == 0.7 < Amu().admission
-
-
-def test_a_fact_told_twice_is_discarded_and_a_changed_one_replaces_the_old():
-    space = contract.MemorySpace()
-    first = amu(space, "I live in Leeds with my sister Ana.")
-    assert isinstance(first, Store)
-    old = space.add(first.draft, 1, 2)
-    again = amu(space, "I live in Leeds with my sister Ana.", 4)
-    assert isinstance(again, Discard)
-    assert again.of == old.id
-    changed = amu(space, "I no longer live in Leeds with my sister Ana.", 6)
-    assert isinstance(changed, Update)
-    assert changed.replaces == (old.id,)
-
-
-def test_somebody_elses_fact_keeps_its_subject():
-    assert wording.third_person("My coworker has a PhD.") == "The user's coworker has a PhD."
-    assert wording.third_person("She moved to Kyoto.") == "She moved to Kyoto."
-
-
-def test_words_in_another_script_pass_through():
-    assert wording.third_person("私は京都に住んでいます。") == "私は京都に住んでいます。"

@@ -8,6 +8,7 @@ out), as .7 from where seven in ten are, else as .4; so the steps belong to the 
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, cast
@@ -15,8 +16,8 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from memory.policies.amu_controllers import wording
-from memory.policies.amu_controllers.interface import Controller, Record, Relation, Sentiment
+from memory.policies.amu_controllers import dates, wording
+from memory.policies.amu_controllers.interface import Controller, Labels, Record, Relation, Said, Sentiment, Slot
 from memory.policy import Ask, Hit, Space, Vector
 
 EXAMPLES = Path(__file__).parent / "prototypes.tsv"
@@ -69,24 +70,25 @@ class Labelling:
 class Prototype(Controller):
     """Nearest examples. Asks no model."""
 
-    def describe(self, said: str, space: Space, ask: Ask) -> Record:
-        parts = wording.sentences(said)
-        if not parts:
-            return Record("other", "other", False, (), "", "neutral", 0.4)
-        labels = _labellings(space)
-        vectors = space.embed(parts)
-        judged = [(*labels["personal"].label(v, p), p, v) for p, v in zip(parts, vectors, strict=True)]
-        personal, _, confidence, sentence, vector = max(judged, key=lambda j: j[1] if j[0] == "1" else -j[1])
-        if personal != "1":
-            return Record("other", "other", False, wording.entities(sentence), wording.third_person(sentence), "neutral", confidence)
+    def label(self, said: Said, space: Space, ask: Ask) -> Labels:
+        sentence, is_personal, _ = _kept(said.text, space)
+        if not is_personal:
+            return Labels("other", "other", False, wording.entities(sentence))
+        labels, vector = _labellings(space), space.embed([sentence])[0]
+        return Labels(labels["aspect"].label(vector)[0], labels["intent"].label(vector)[0], True, wording.entities(sentence))
+
+    def describe(self, said: Said, labels: Labels, space: Space, ask: Ask) -> Record:
+        sentence, _, confidence = _kept(said.text, space)
+        tone = _labellings(space)["sentiment"].label(space.embed([sentence])[0])[0]
         return Record(
-            aspect=labels["aspect"].label(vector)[0],
-            intent=labels["intent"].label(vector)[0],
-            is_personal=True,
-            entities=wording.entities(sentence),
-            summary=wording.third_person(sentence),
-            sentiment=cast(Sentiment, SENTIMENTS[labels["sentiment"].label(vector)[0]]),
+            aspect=labels.aspect,
+            intent=labels.intent,
+            is_personal=labels.is_personal,
+            entities=labels.entities,
+            summary=dates.resolve(wording.third_person(sentence), said.at),
+            sentiment=cast(Sentiment, SENTIMENTS[tone]),
             confidence=confidence,
+            said=said.text,
         )
 
     def relate(self, new: Record, old: Hit, space: Space, ask: Ask) -> Relation:
@@ -106,18 +108,30 @@ class Prototype(Controller):
             return Relation("update", 0.9, why)
         return Relation("separate", 0.9, why)
 
-    def fuse(self, new: Record, old: Sequence[Mapping[str, Any]], space: Space, ask: Ask) -> Record | None:
+    def fuse(self, new: Record, old: Sequence[Mapping[str, Any]], at: datetime, space: Space, ask: Ask) -> Record | None:
         """The new statement stands; of the old ones, names are added as far as there is room."""
         names = [*new.entities, *(name for fields in old for name in fields.get("entities", ()))]
         return Record(new.aspect, new.intent, new.is_personal, tuple(dict.fromkeys(names))[:3], new.summary, new.sentiment, new.confidence)
 
-    def aspect_of(self, query: str, space: Space, ask: Ask) -> str | None:
+    def aspect_of(self, query: Said, space: Space, ask: Ask) -> str | None:
         """A filter on a weakly predicted aspect loses more than it gains: only a sure one is named."""
-        parts = wording.sentences(query)
-        if not parts:
-            return None
-        aspect, _, confidence = _labellings(space)["aspect"].label(space.embed([query])[0])
+        aspect, _, confidence = _labellings(space)["aspect"].label(space.embed([query.text])[0])
         return aspect if confidence >= STEPS[0][0] and aspect != "other" else None
+
+    def slot_of(self, query: Said, space: Space, ask: Ask) -> Slot:
+        """The query itself."""
+        return Slot(query.text, STEPS[0][0])
+
+
+def _kept(said: str, space: Space) -> tuple[str, bool, float]:
+    """(the sentence that says most about the person, whether it says anything lasting, confidence step)."""
+    parts = wording.sentences(said)
+    if not parts:
+        return "", False, STEPS[0][0]
+    personal = _labellings(space)["personal"]
+    judged = [(*personal.label(v, p), p) for p, v in zip(parts, space.embed(parts), strict=True)]
+    label, _, confidence, sentence = max(judged, key=lambda j: j[1] if j[0] == "1" else -j[1])
+    return sentence, label == "1", confidence
 
 
 def _bonus(sentence: str, surface: tuple[float, float]) -> dict[str, float]:
