@@ -157,7 +157,7 @@ def test_labels_that_cannot_be_read_twice_end_in_an_error_that_keeps_the_words(o
     assert asked(model) == ["LABEL", "LABEL"]
 
 
-@pytest.mark.parametrize("wrong", [{**NOTE, "confidence": 0.95}, {**NOTE, "memory_summary": "x" * 301}, {**NOTE, "sentiment": "mixed"}])
+@pytest.mark.parametrize("wrong", [{**NOTE, "confidence": 0.95}, {**NOTE, "memory_summary": "x" * 300}, {**NOTE, "sentiment": "mixed"}])
 def test_a_description_outside_its_vocabulary_or_length_is_asked_for_once_more(own, model, wrong):
     says(model, "LABEL", LABELS)
     says(model, "DESCRIBE", wrong, NOTE)
@@ -325,16 +325,25 @@ def test_a_model_that_obeys_an_instruction_in_a_message_says_nothing_that_is_kep
     assert remembered(own.arm_id) == []
 
 
-def test_a_model_that_repeats_an_example_of_its_instructions_stores_nothing(own, model):
-    (example, *_) = sorted(language_model.examples())
+@pytest.mark.parametrize("summary", ["The user's landlord raises the rent from June 2025.", "The user's uncle repairs a garage."])
+def test_a_model_that_repeats_the_examples_of_its_instructions_stores_nothing(own, model, summary):
     says(model, "LABEL", LABELS)
-    says(model, "DESCRIBE", {**NOTE, "memory_summary": example})
+    says(model, "DESCRIBE", {**NOTE, "memory_summary": summary})
     tell(own, "I live in Leeds.")
     write(own)
     ended = MemoryWrite.objects.get(arm=own.arm_id)
     assert ended.outcome == "error"
-    assert example in ended.raw
+    assert summary in ended.raw
     assert remembered(own.arm_id) == []
+
+
+def test_who_really_has_such_a_landlord_is_believed(own, model):
+    summary = "The user's landlord raises the rent."
+    says(model, "LABEL", LABELS)
+    says(model, "DESCRIBE", {**NOTE, "memory_summary": summary})
+    tell(own, "My landlord wants more rent.")
+    write(own)
+    assert [m.embed_text for m in remembered(own.arm_id)] == [summary]
 
 
 def test_a_long_message_is_cut_before_it_is_sent(own, model):

@@ -10,6 +10,7 @@ from memory.policies.amu_controllers.interface import CONFIDENCES
 _ALIASES = dict.fromkeys(("mental_health", "mental_illness", "physical_health", "physical_illness", "illness", "symptom"), "health")
 _ALIASES["work"] = "activity"
 MOST_ENTITIES = 3
+LONGEST = 300  # characters of a summary
 
 
 def _word(value: Any) -> Any:
@@ -32,6 +33,13 @@ def _one_line(value: Any) -> Any:
     return " ".join(value.split()) if isinstance(value, str) else value
 
 
+def _whole(value: str) -> str:
+    """A model that does not come to an end is cut at the schema's limit: what reaches it is no sentence."""
+    if len(value) >= LONGEST:
+        raise ValueError(f"longer than {LONGEST} characters")
+    return value
+
+
 def _names(value: Any) -> Any:
     """The first names, each once: what is beyond them is a matter of taste, not an error."""
     if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
@@ -46,7 +54,7 @@ Intent = Annotated[Literal["inform", "request", "express", "plan", "reflect", "o
 Tone = Annotated[Literal["positive", "neutral", "negative"], BeforeValidator(_word)]
 Kind = Annotated[Literal["duplicate", "update", "separate"], BeforeValidator(_word)]
 Confidence = Annotated[float, AfterValidator(_step), WithJsonSchema({"type": "number", "enum": list(CONFIDENCES)})]
-Line = Annotated[str, BeforeValidator(_one_line), Field(max_length=300)]
+Line = Annotated[str, BeforeValidator(_one_line), Field(max_length=LONGEST), AfterValidator(_whole)]
 Names = Annotated[list[Annotated[str, Field(max_length=40)]], BeforeValidator(_names), Field(max_length=MOST_ENTITIES)]
 
 

@@ -12,7 +12,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from memory.policies.amu_controllers import dates
+from memory.policies.amu_controllers import dates, wording
 from memory.policies.amu_controllers.answers import Compared, Described, Labelled, LookedUp, Merged
 from memory.policies.amu_controllers.interface import Controller, Labels, Record, Relation, Said, Slot
 from memory.policy import Ask, Hit, Space, Unparsable
@@ -21,7 +21,7 @@ PROMPTS = {task: f"amu_{task}@1" for task in ("label", "describe", "compare", "m
 FOLDER = Path(__file__).parent.parent
 MOST_CHARS = 2000  # of one message; a longer one is cut, as it would be at the end of the model's window
 _MARKS = str.maketrans({"<": "‹", ">": "›"})
-_EXAMPLE = re.compile(r'"memory_summary": "([^"]+)"')
+_QUOTATION = re.compile(r'"([^"]{12,})"')  # sentences, not labels
 
 
 class LanguageModel(Controller):
@@ -34,8 +34,8 @@ class LanguageModel(Controller):
     def describe(self, said: Said, labels: Labels, space: Space, ask: Ask) -> Record:
         told = {"aspect": labels.aspect, "intent": labels.intent, "is_personal": labels.is_personal, "entities": list(labels.entities)}
         found = ask(PROMPTS["describe"], Described, said=quoted(said.text), written=dates.spoken(said.at), labels=_json(told))
-        if found.memory_summary in examples() and found.memory_summary not in said.text:
-            raise Unparsable("the model repeated an example of its instructions", found.model_dump_json())
+        if borrowed(found.memory_summary, said.text):
+            raise Unparsable("the model repeated the examples of its instructions", found.model_dump_json())
         return Record(
             aspect=labels.aspect,
             intent=labels.intent,
@@ -65,7 +65,7 @@ class LanguageModel(Controller):
             found = ask(PROMPTS["merge"], Merged, new=_note(new.fields()), earlier=earlier, written=dates.spoken(at))
         except Unparsable:
             return None
-        if found.memory_summary in examples():
+        if borrowed(found.memory_summary, f"{new.summary} {earlier}"):
             return None
         summary = dates.resolve(found.memory_summary, at)
         return Record(new.aspect, new.intent, new.is_personal, tuple(found.entities), summary, found.sentiment, new.confidence, new.said)
@@ -93,7 +93,20 @@ def _json(value: Mapping[str, Any]) -> str:
     return quoted(json.dumps(value, ensure_ascii=False))
 
 
+def borrowed(summary: str, said: str) -> bool:
+    """Whether a summary is made of the instructions' examples, as a weak model makes one: it has a word of theirs and none that was said.
+
+    >>> borrowed("The user plays the trombone.", "What is the weather like on Mars?")
+    True
+    >>> borrowed("The user plays the trombone.", "I play the trombone.")
+    False
+    """
+    words = wording.content_words(summary)
+    return not words & wording.content_words(said) and bool(words & _example_words())
+
+
 @lru_cache(maxsize=1)
-def examples() -> frozenset[str]:
-    """The summaries that stand in the prompts as examples: a weak model repeats them, and nobody said them."""
-    return frozenset(_EXAMPLE.findall((FOLDER / f"{PROMPTS['describe']}.txt").read_text("utf-8")))
+def _example_words() -> frozenset[str]:
+    """The content words of everything that the shared part of the prompts quotes."""
+    text = (FOLDER / f"{PROMPTS['describe']}.txt").read_text("utf-8")
+    return frozenset().union(*(wording.content_words(quotation) for quotation in _QUOTATION.findall(text)))

@@ -72,6 +72,12 @@ def entities(sentence: str, limit: int = 3) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*named, *counted, *content]))[:limit]
 
 
+def content_words(text: str) -> frozenset[str]:
+    """The words that carry meaning, lower case, without "the user" and a plural's or possessive's ending."""
+    words = (re.sub(r"['’]s$|s$", "", word.lower()) for word in _WORD.findall(text) if len(word) > 2)
+    return frozenset(word for word in words if word not in _EMPTY_WORDS and word not in ("the", "and", "user"))
+
+
 def third_person(sentence: str) -> str:
     """The same statement about "the user".
 
