@@ -98,11 +98,12 @@ class Amu(MemoryPolicy):
     def _candidates(self, record: Record, space: Space) -> tuple[Sequence[Hit], dict[str, Any]]:
         """The records over τ_s of the same aspect and intent, else of a compatible intent; and which branch had any in scope."""
         at_least = self.candidate_threshold if self.candidate_threshold is not None else space.threshold("amu_candidate")
-        branches: dict[str, tuple[str, ...]] = {"same": (record.intent,)}
+        aspects, intents = record.aspects or (record.aspect,), record.intents or (record.intent,)
+        branches: dict[str, tuple[str, ...]] = {"same": intents}
         if self.compatible_intents:
-            branches["compatible"] = COMPATIBLE.get(record.intent, ())
-        for branch, intents in branches.items():
-            in_scope = space.nearest(record.summary, where={**RECORDS, "aspect": (record.aspect,), "intent": intents})
+            branches["compatible"] = tuple(dict.fromkeys(other for intent in intents for other in COMPATIBLE.get(intent, ())))
+        for branch, wanted in branches.items():
+            in_scope = space.nearest(record.summary, where={**RECORDS, "aspect": aspects, "intent": wanted})
             if in_scope:
                 over = [hit for hit in in_scope if hit.similarity >= at_least]
                 candidates = over[: self.most_candidates]
@@ -121,7 +122,8 @@ class Amu(MemoryPolicy):
         why: dict[str, Any],
     ) -> Outcome:
         """The action that the relations leave no choice about."""
-        relations = [(hit, self._relation(controller, record, hit, space, ask)) for hit in candidates]
+        found = controller.relate(record, candidates, space, ask) if candidates else ()
+        relations = [(hit, self._counted(relation)) for hit, relation in zip(candidates, found, strict=True)]
         why["relations"] = [{"memory": hit.memory.id, "relation": r.kind, "confidence": r.confidence, **r.why} for hit, r in relations]
         updates = [hit.memory for hit, relation in relations if relation.kind == "update"]
         duplicates = [hit.memory for hit, relation in relations if relation.kind == "duplicate"]
@@ -137,9 +139,8 @@ class Amu(MemoryPolicy):
         draft = _draft(exchange, replace(fused, aspect=record.aspect, intent=record.intent))
         return Update(draft, tuple(m.id for m in updates), tuple(m.id for m in duplicates), (), why)
 
-    def _relation(self, controller: Controller, record: Record, hit: Hit, space: Space, ask: Ask) -> Relation:
+    def _counted(self, relation: Relation) -> Relation:
         """A relation that is not sure enough counts as none, which is treated as separate."""
-        relation = controller.relate(record, hit, space, ask)
         return relation if relation.confidence > self.relation_confidence else replace(relation, kind="none")
 
     def recall(self, query: Query, space: Space, now: When, ask: Ask) -> Recall:

@@ -35,9 +35,9 @@ class Told(Controller):
         self.asked.append("describe")
         return self.records[said.text]
 
-    def relate(self, new: Record, old: Any, space: Any, ask: Any) -> Relation:
-        self.asked.append("relate")
-        return self.relations.get(old.memory.embed_text, Relation("separate", 0.9))
+    def relate(self, new: Record, old: Any, space: Any, ask: Any) -> list[Relation]:
+        self.asked += ["relate"] * len(old)
+        return [self.relations.get(hit.memory.embed_text, Relation("separate", 0.9)) for hit in old]
 
     def fuse(self, new: Record, old: Any, at: datetime, space: Any, ask: Any) -> Record | None:
         self.asked.append("fuse")

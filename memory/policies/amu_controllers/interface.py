@@ -25,19 +25,24 @@ class Said:
 
 @dataclass(frozen=True)
 class Labels:
-    """The first stage. `is_personal`: something reusable about the person; `entities`: up to three short names."""
+    """The first stage. `is_personal`: something reusable about the person; `entities`: up to three short names.
+
+    `aspects`, `intents`: where a controller is not sure, all that it may be: records of any of them are compared. Empty: its own only.
+    """
 
     aspect: str
     intent: str
     is_personal: bool
     entities: tuple[str, ...]
+    aspects: tuple[str, ...] = ()
+    intents: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Record:
     """A structured memory. `summary`: one third-person statement of one lasting fact; `confidence`: .9, .7 or .4, by rubric.
 
-    `said`: the words that it was made from, where the controller compares those rather than the summaries.
+    `said`: the words that it was made from, and `at`: when, for a controller that compares those; `aspects`, `intents`: as its labels'.
     """
 
     aspect: str
@@ -48,6 +53,9 @@ class Record:
     sentiment: Sentiment
     confidence: float
     said: str = ""
+    at: datetime | None = None
+    aspects: tuple[str, ...] = ()
+    intents: tuple[str, ...] = ()
 
     def fields(self) -> dict[str, Any]:
         """As stored beside the memory."""
@@ -94,8 +102,8 @@ class Controller(ABC):
         """Stage 2: the record, its relative dates resolved against the time at which it was said."""
 
     @abstractmethod
-    def relate(self, new: Record, old: Hit, space: Space, ask: Ask) -> Relation:
-        """How a new record stands to a similar stored one; an unreadable judgement is `none`."""
+    def relate(self, new: Record, old: Sequence[Hit], space: Space, ask: Ask) -> Sequence[Relation]:
+        """How a new record stands to each similar stored one, most similar first; an unreadable judgement is `none`."""
 
     @abstractmethod
     def fuse(self, new: Record, old: Sequence[Mapping[str, Any]], at: datetime, space: Space, ask: Ask) -> Record | None:

@@ -47,17 +47,8 @@ class LanguageModel(Controller):
             said=said.text,
         )
 
-    def relate(self, new: Record, old: Hit, space: Space, ask: Ask) -> Relation:
-        try:
-            found = ask(
-                PROMPTS["compare"],
-                Compared,
-                new=_note(new.fields()),
-                earlier=_note({**old.memory.fields, "summary": old.memory.embed_text}),
-            )
-        except Unparsable as error:
-            return Relation("none", 0.0, {"unreadable": error.raw[:500]})
-        return Relation(found.relation, found.confidence)
+    def relate(self, new: Record, old: Sequence[Hit], space: Space, ask: Ask) -> Sequence[Relation]:
+        return [_compare(new, {**hit.memory.fields, "summary": hit.memory.embed_text}, ask) for hit in old]
 
     def fuse(self, new: Record, old: Sequence[Mapping[str, Any]], at: datetime, space: Space, ask: Ask) -> Record | None:
         earlier = "\n".join(_note(fields) for fields in old)
@@ -77,6 +68,14 @@ class LanguageModel(Controller):
     def slot_of(self, query: Said, space: Space, ask: Ask) -> Slot:
         found = ask(PROMPTS["lookup"], LookedUp, said=quoted(query.text))
         return Slot(found.slot, found.confidence)
+
+
+def _compare(new: Record, old: Mapping[str, Any], ask: Ask) -> Relation:
+    try:
+        found = ask(PROMPTS["compare"], Compared, new=_note(new.fields()), earlier=_note(old))
+    except Unparsable as error:
+        return Relation("none", 0.0, {"unreadable": error.raw[:500]})
+    return Relation(found.relation, found.confidence)
 
 
 def quoted(text: str) -> str:

@@ -1,0 +1,81 @@
+"""What the prototype controller has learned: four small linear models over an encoder's vectors and the surface, and where to cut.
+
+Trained weights are files beside this module, one per encoder, made by `manage.py train_amu_prototype` with what they were made from; an encoder
+without a file gets weights from the labelled sentences of this folder when it is first used, which are worse.
+"""
+
+import json
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from memory.policies.amu_controllers import signs
+from memory.policies.amu_controllers.learning import Linear, Matrix
+from memory.policy import Space, Vector
+
+FOLDER = Path(__file__).parent / "weights"
+VECTOR_SIZE = 5.0  # what a unit vector is stretched to beside the signs, so that the penalty weighs on both alike
+
+
+@dataclass(frozen=True)
+class Cuts:
+    """Probabilities. `keep`: from here on a message is surely personal (.9), `maybe`: perhaps (.7). `related`: from here on the likeliest
+    candidate is a duplicate or an update. `plausible`: what an aspect must have to be among those that are compared."""
+
+    keep: float = 0.5
+    maybe: float = 0.35
+    related: float = 0.5
+    plausible: float = 0.05
+
+
+@dataclass(frozen=True)
+class Trained:
+    """`keep`: filter or keep; `aspect`, `intent`, `sentiment` of what is kept; `relation` over `signs.PAIR`."""
+
+    keep: Linear
+    aspect: Linear
+    intent: Linear
+    sentiment: Linear
+    relation: Linear
+    cuts: Cuts = Cuts()
+
+    def document(self) -> dict[str, Any]:
+        models = {name: getattr(self, name).document() for name in ("keep", "aspect", "intent", "sentiment", "relation")}
+        return {"cuts": vars(self.cuts), "models": models}
+
+    @classmethod
+    def read(cls, document: Mapping[str, Any]) -> "Trained":
+        return cls(**{name: Linear.read(model) for name, model in document["models"].items()}, cuts=Cuts(**document["cuts"]))
+
+
+def design(vectors: Vector, texts: list[str] | tuple[str, ...]) -> Matrix:
+    """Vectors beside signs, shape (n, dimension + len(signs.UTTERANCE))."""
+    surface = np.array([signs.utterance(text) for text in texts]) if texts else np.zeros((0, len(signs.UTTERANCE)))
+    return np.hstack([VECTOR_SIZE * np.asarray(vectors, dtype=float), surface])
+
+
+def path_of(encoder: str) -> Path:
+    return FOLDER / f"{encoder.replace('/', '_')}.json"
+
+
+known: dict[str, Trained] = {}
+_making = threading.Lock()
+
+
+def of(space: Space) -> Trained:
+    """The weights for this space's encoder, read or made once per process."""
+    with _making:
+        if space.encoder_name not in known:
+            path = path_of(space.encoder_name)
+            known[space.encoder_name] = Trained.read(json.loads(path.read_text("utf-8"))) if path.is_file() else _from_sentences(space)
+        return known[space.encoder_name]
+
+
+def _from_sentences(space: Space) -> Trained:
+    from memory.policies.amu_controllers import training
+
+    return training.fit([], space.embed)
