@@ -6,43 +6,11 @@ not run while web is measured, and recall does not wait for them; once more with
 
 import argparse
 import json
-import os
-import platform
-import subprocess
-import sys
 from pathlib import Path
 
+from bench import setting
+
 RESULTS = Path(__file__).parent / "results"
-ROOT = Path(__file__).resolve().parent.parent
-
-
-def _services() -> None:
-    """Without a database in the environment, the local stack's own, in `var/bench`."""
-    if "DATABASE_URL" in os.environ:
-        return
-    os.environ["STACK_DIR"] = str(ROOT / "var" / "bench")
-    command = [sys.executable, "-m", "studyplatform.stack", "up", "--only", "postgres,redis,llm", "--detach"]
-    subprocess.run(command, cwd=ROOT, check=True)
-    from studyplatform.envfile import read_env_file
-
-    os.environ.update(read_env_file(ROOT / "var" / "bench" / "stack.env"))  # the floor's process reads nothing else
-
-
-def _commit() -> str:
-    found = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=False)
-    return found.stdout.strip() or "unknown"
-
-
-def _machine() -> dict[str, object]:
-    import psutil
-
-    return {
-        "cores": os.cpu_count(),
-        "memory_gb": round(psutil.virtual_memory().total / 2**30, 1),
-        "python": platform.python_version(),
-        "system": platform.system(),
-        "load_before": round(os.getloadavg()[0], 2),
-    }
 
 
 def main() -> None:
@@ -52,16 +20,12 @@ def main() -> None:
     parser.add_argument("--preset", default="lufy")
     parser.add_argument("--out", type=Path, help="where the JSON goes; default: bench/results/")
     arguments = parser.parse_args()
-    _services()
-    machine = _machine()
-    import django
-
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "studyplatform.settings")
-    django.setup()
+    given = setting.provenance()  # before anything runs: it holds the load that others cause
+    setting.prepare()
     from bench import chat
 
     parts = set(arguments.only.split(",")) if arguments.only else {"floor", "closed", "open", "workers", "encoder"}
-    result = {"commit": _commit(), "short": arguments.short, "preset": arguments.preset, "machine": machine}
+    result = {**given, "short": arguments.short, "preset": arguments.preset}
     result |= chat.measure(parts, preset=arguments.preset, short=arguments.short)
     for line in chat.in_words(result):
         print(line)

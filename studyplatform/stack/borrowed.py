@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from urllib.parse import urlsplit
 
 from studyplatform.envfile import ROOT
@@ -32,6 +32,11 @@ def models(*names: str, settings: Mapping[str, str]) -> Iterator[None]:
         for name in names:
             stack.enter_context(_model(name, settings[SETTINGS[name]]))
         yield
+
+
+def encoder(name: str, *, settings: Mapping[str, str]) -> AbstractContextManager[None]:
+    """Have the encoder `provider/model` answer: the local one as `models` does; another provider's must answer by itself."""
+    return models(*(("encoder",) if name.startswith("local/") else ()), settings=settings)
 
 
 @contextmanager
