@@ -390,3 +390,15 @@ def test_somebody_elses_fact_keeps_its_subject():
 
 def test_words_in_another_script_pass_through():
     assert wording.third_person("私は京都に住んでいます。") == "私は京都に住んでいます。"
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ("I really prefer tea.", "The user really prefers tea."),
+        ("I don't eat fish, I try to avoid it.", "The user doesn't eat fish, the user tries to avoid it."),
+        ("I went home and I'm glad I switched.", "The user went home and the user is glad the user switched."),
+    ],
+)
+def test_a_statement_about_the_user_is_a_sentence(said, told):
+    assert wording.third_person(said) == told

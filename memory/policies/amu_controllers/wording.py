@@ -14,18 +14,38 @@ _CHANGE = re.compile(
     re.IGNORECASE,
 )
 _NUMBER = re.compile(r"\d+")
+_SPEAKER_DOES = re.compile(
+    r"\bI((?:\s+(?:always|never|also|just|still|often|now|only|usually|then|even|\w+ly))*)\s+([a-z]+(?:n['’]t)?)\b(?!['’])"
+)
 _THIRD = (
-    (re.compile(r"\bI(?:['’]m| am)\b", re.IGNORECASE), "the user is"),
-    (re.compile(r"\bI(?:['’]ve| have)\b", re.IGNORECASE), "the user has"),
+    (re.compile(r"\bI['’]m\b|\bI am\b", re.IGNORECASE), "the user is"),
+    (re.compile(r"\bI['’]ve\b|\bI have\b", re.IGNORECASE), "the user has"),
     (re.compile(r"\bI['’]d\b", re.IGNORECASE), "the user would"),
     (re.compile(r"\bI['’]ll\b", re.IGNORECASE), "the user will"),
     (re.compile(r"\bmyself\b", re.IGNORECASE), "themselves"),
     (re.compile(r"\bmine\b", re.IGNORECASE), "the user's"),
     (re.compile(r"\bmy\b", re.IGNORECASE), "the user's"),
     (re.compile(r"\bme\b", re.IGNORECASE), "the user"),
-    (re.compile(r"\bI\b"), "the user"),
-    (re.compile(r"\bi\b"), "the user"),
+    (re.compile(r"\bi\b", re.IGNORECASE), "the user"),
 )
+_UNCHANGED_TEXT = """
+was had did went came saw took gave got made said told thought knew felt left kept found lost met paid ran rode rose sang sat slept
+spoke spent stood swam taught threw understood woke wore won wrote began bought brought broke built caught chose cut drank drove ate
+fell fought flew forgot grew heard held hid hit hurt put quit sold sent set shut dreamt learnt became let read bet led lent meant
+can could will would shall should may might must can't couldn't won't wouldn't shouldn't mustn't didn't wasn't hadn't
+and or but who at in on to with for of from is as the a than too
+"""
+_UNCHANGED = frozenset(_UNCHANGED_TEXT.split())
+_INFLECTED = {
+    "need": "needs",
+    "feed": "feeds",
+    "do": "does",
+    "don't": "doesn't",
+    "have": "has",
+    "haven't": "hasn't",
+    "go": "goes",
+    "am": "is",
+}
 _EMPTY_WORDS_TEXT = """
 about after again also always because been being before could does doing done even ever every from getting going have
 having here into just like little lot made make many maybe more most much need never often only other over quite really
@@ -79,11 +99,28 @@ def content_words(text: str) -> frozenset[str]:
 
 
 def third_person(sentence: str) -> str:
-    """The same statement about "the user".
+    """The same statement about "the user". Words after the first verb are left as they are.
 
     >>> third_person("My sister has a dog and I walk it.")
-    "The user's sister has a dog and the user walk it."
+    "The user's sister has a dog and the user walks it."
     """
+    sentence = _SPEAKER_DOES.sub(_does, sentence)
     for pattern, instead in _THIRD:
         sentence = pattern.sub(instead, sentence)
     return sentence[:1].upper() + sentence[1:]
+
+
+def _does(match: re.Match[str]) -> str:
+    return f"the user{match[1]} {_inflected(match[2])}"
+
+
+def _inflected(verb: str) -> str:
+    """The third person of a verb in the present; a past form, or what is no verb, stays."""
+    verb = verb.replace("’", "'")
+    if verb in _INFLECTED:
+        return _INFLECTED[verb]
+    if verb in _UNCHANGED or verb.endswith(("ed", "ly", "ing")):
+        return verb
+    if verb.endswith(("s", "sh", "ch", "x", "z")):
+        return f"{verb}es"
+    return f"{verb[:-1]}ies" if verb.endswith("y") and verb[-2:-1] not in "aeiou" else f"{verb}s"
