@@ -1,6 +1,7 @@
 """After a session, an arm is asked every question about it and about the sessions before. Asking changes nothing that it remembers."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Annotated
 
 from django.utils import timezone
@@ -9,10 +10,10 @@ from pydantic import BaseModel, Field
 from memory import arms
 from memory.arms import ArmRef
 from memory.asking import Asker
-from memory.models import QAAnswer
-from memory.policy import Query, Recall, When
+from memory.models import QAAnswer, SecondAnswer
+from memory.policy import Hit, Query, Recall, When
 from memory.recalling import prompt_lines
-from memory.space import ArmSpace, Scope
+from memory.space import ArmSpace, Scope, named
 from studyplatform.llm import asking
 from studyplatform.study.models import QAPair, Session
 
@@ -52,25 +53,66 @@ def _ask(arm: ArmRef, session: Session, pair: QAPair, key_summary: str) -> QAAns
     row.used = [hit.memory.id for hit in found.used]
     row.passed_over = [hit.memory.id for hit in found.passed_over]
     row.similarities = [hit.similarity for hit in (*found.used, *found.passed_over)]
-    model = asking.Model(arm.config.memory.answer_model or arm.config.chat.response_model, max_tokens=MAX_TOKENS)
+    given = _given(arm, session, pair, key_summary, found, arm.config.memory.answer_model or arm.config.chat.response_model)
+    row.answer, row.abstained, row.failed = given.text, given.abstained, given.failed
+    return row
+
+
+def answer_again(arm: ArmRef, session: Session, model: str, progress: Progress = lambda done, total: None) -> int:
+    """What the arm was asked after this session, asked of another response model with the memory that was recalled then: how many.
+
+    Nothing is recalled anew, so nothing that happened since plays a part. What this model was asked before is not asked again.
+
+    Raises:
+        ModelFailed, EndpointFailed: no answer; what was answered is kept.
+    """
+    firsts = QAAnswer.objects.filter(arm_id=arm.id, after_session=session.number).select_related("pair__session")
+    missing = list(firsts.exclude(seconds__model=model).order_by("pair__session__number", "pair__number"))
+    key_summary = arms.key_summary(arm.id, session.number + 1)
+    for done, first in enumerate(missing, start=1):
+        given = _given(arm, session, first.pair, key_summary, Recall(used=tuple(_hits(arm, first))), model)
+        row = SecondAnswer(first=first, model=model, answer=given.text, abstained=given.abstained, failed=given.failed)
+        SecondAnswer.objects.bulk_create([row], ignore_conflicts=True)
+        progress(done, len(missing))
+    return len(missing)
+
+
+def _hits(arm: ArmRef, first: QAAnswer) -> Iterator[Hit]:
+    """The memories that were used for an answer, best first."""
+    known = {memory.id: memory for memory in named(arm, first.used)}
+    for memory_id, similarity in zip(first.used, first.similarities, strict=False):
+        if memory_id in known:
+            yield Hit(known[memory_id], similarity)
+
+
+@dataclass(frozen=True)
+class _Given:
+    """`failed`: why the model's words could not be read, twice; else empty."""
+
+    text: str
+    failed: str = ""
+
+    @property
+    def abstained(self) -> bool:
+        return not self.text and not self.failed
+
+
+def _given(arm: ArmRef, session: Session, pair: QAPair, key_summary: str, found: Recall, model: str) -> _Given:
     purpose = asking.Purpose("answer", arm.study_id, session.code, session.pk, _number(pair))
     memory = "\n".join(prompt_lines(found, arm.config.chat.memory_chars)) or "(nothing)"
     try:
-        given = asking.ask(
+        answer = asking.ask(
             Answer,
             purpose,
-            model,
+            asking.Model(model, max_tokens=MAX_TOKENS),
             arm.config.prompts.answer,
             key_summary=key_summary or "(nothing)",
             memory=memory,
             question=pair.question,
         ).answer
     except asking.BadAnswer as error:
-        row.failed = str(error)[:200]
-        return row
-    row.answer = (given or "").strip()
-    row.abstained = not row.answer
-    return row
+        return _Given("", str(error)[:200])
+    return _Given((answer or "").strip())
 
 
 def _number(pair: QAPair) -> int:

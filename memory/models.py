@@ -207,3 +207,17 @@ class QAAnswer(models.Model):
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["pair", "arm", "after_session"], name="one_answer_per_asking")]
+
+
+class SecondAnswer(models.Model):
+    """The same question with the same recalled memory, answered by another response model; nothing else is done again."""
+
+    first = models.ForeignKey(QAAnswer, on_delete=models.CASCADE, related_name="seconds")
+    model = models.CharField(max_length=120, help_text="provider/model")
+    answer = models.TextField(blank=True)
+    abstained = models.BooleanField(default=False)
+    failed = models.CharField(max_length=200, blank=True)
+    asked_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["first", "model"], name="one_second_answer_per_model")]

@@ -101,6 +101,14 @@ def memories(arm: ArmRef, *, session: int | None = None) -> list[Memory]:
         return [_memory(row) for row in cursor.fetchall()]
 
 
+def named(arm: ArmRef, ids: Sequence[int]) -> list[Memory]:
+    """These memories of the arm, whatever has become of them, in no order; without measures."""
+    sql = f"SELECT {_COLUMNS}, 0, m.measures FROM memory_memory m WHERE m.arm_id = %s AND m.id = ANY(%s)"  # noqa: S608  # only constants are joined in
+    with connection.cursor() as cursor:
+        cursor.execute(sql, [arm.id, list(ids)])
+        return [_memory(row) for row in cursor.fetchall()]
+
+
 def literal(vector: Vector) -> str:
     """A vector as pgvector reads it."""
     return str(vector.tolist())

@@ -9,6 +9,7 @@ LONG_FUNCTIONS: dict[str, str] = {}
 # JSON columns: what is only written and read whole, never filtered, joined or published.
 JSON_COLUMNS: dict[str, str] = {
     "study.Study.config": "the study file as parsed; read through StudyConfig",
+    "study.Study.replay": "what a replay was asked to do, kept whole so that it can go on; read through replaying.wishes.Wish",
     "study.Amendment.config": "the amended study file as parsed; read through StudyConfig",
     "study.Condition.parameters": "a preset's overrides; read through the policy's own fields",
     "llm.LLMCall.parameters": "what was sent to the model, kept for provenance",

@@ -63,6 +63,9 @@ class Study(models.Model):
     config_sha256 = models.CharField(max_length=64)
     state = models.CharField(max_length=8, choices=State, default=State.DRAFT)
     simulated = models.BooleanField(default=False)
+    replay = models.JSONField(
+        null=True, blank=True, help_text="what is spoken here again, and how (studyplatform.replaying); none: people spoke"
+    )
     frozen_at = models.DateTimeField(null=True, blank=True)
     unblinded_at = models.DateTimeField(null=True, blank=True)
     created_at = models.DateTimeField(db_default=Now())
