@@ -38,7 +38,8 @@ def apply(arm: ArmRef, session: Session, verdicts: Sequence[Verdict], version: i
     if not Arm.objects.filter(pk=arm.id, version=version).update(version=F("version") + 1):
         raise Changed
     gone = [verdict.memory.id for verdict in verdicts if not verdict.kept]
-    Memory.objects.filter(arm_id=arm.id, pk__in=gone, status=Memory.Status.ACTIVE).update(status=Memory.Status.FORGOTTEN, ended_at=Now())
+    among = Memory.objects.filter(arm_id=arm.id, status=Memory.Status.ACTIVE).extra(where=["id = ANY(%s::bigint[])"], params=[gone])
+    among.update(status=Memory.Status.FORGOTTEN, ended_at=Now())
     entries = [Entry("kept" if v.kept else "forgotten", v.memory.id, _why(v, len(verdicts))) for v in verdicts]
     write(arm.id, session.number, 0, entries, run_id=run_id)
     return len(gone)

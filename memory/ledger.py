@@ -1,10 +1,11 @@
 """Events for the ledger: what happened to a memory, when, and why. Only added to."""
 
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from memory.models import MemoryEvent
+from django.db import connection
 
 
 @dataclass(frozen=True)
@@ -16,17 +17,16 @@ class Entry:
     why: Mapping[str, Any] = field(default_factory=dict)
 
 
+_WRITE = """
+INSERT INTO memory_memoryevent (arm_id, session_number, seq, run_id, memory_id, what, why)
+SELECT %s, %s, %s, %s, (entry ->> 0)::bigint, entry ->> 1, entry -> 2
+FROM jsonb_array_elements(%s::jsonb) WITH ORDINALITY AS listed(entry, place) ORDER BY place
+"""
+
+
 def write(arm_id: int, session_number: int, seq: int, entries: Iterable[Entry], *, run_id: int | None = None) -> None:
-    """One statement for all entries."""
-    MemoryEvent.objects.bulk_create(
-        MemoryEvent(
-            arm_id=arm_id,
-            memory_id=entry.memory_id,
-            session_number=session_number,
-            seq=seq,
-            what=entry.what,
-            why=dict(entry.why),
-            run_id=run_id,
-        )
-        for entry in entries
-    )
+    """One statement for all entries, in their order."""
+    listed = [(entry.memory_id, entry.what, dict(entry.why)) for entry in entries]
+    if listed:
+        with connection.cursor() as cursor:
+            cursor.execute(_WRITE, [arm_id, session_number, seq, run_id, json.dumps(listed)])
