@@ -4,6 +4,7 @@ It takes a paraphrase for wrong, and a text that shares words by chance for righ
 """
 
 import re
+from functools import lru_cache
 from typing import Literal
 
 from studyplatform.scripted.sentences import content_words
@@ -28,5 +29,10 @@ def holds(text: str, answer: str, strictness: Strictness = "half") -> bool:
     if not wanted:
         words = set(_TOKEN.findall(answer.casefold()))
         return bool(words) and words <= set(_TOKEN.findall(text.casefold()))
-    found = len(wanted & set(content_words(text)))
+    found = len(wanted & _words(text))
     return found == len(wanted) if strictness == "all" else 2 * found >= len(wanted)
+
+
+@lru_cache(maxsize=20_000)
+def _words(text: str) -> frozenset[str]:
+    return frozenset(content_words(text))

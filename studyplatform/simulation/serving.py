@@ -28,7 +28,7 @@ def served(link: str, llm: Llm, *, seed: int, say: Say) -> Iterator[str]:
     """
     with Crew() as crew:
         if llm == "scripted":
-            _scripted(crew, seed, say)
+            scripted(crew, seed, say)
         elif not answers(_health(settings.ENV.LOCAL_LLM_URL)) or not answers(_health(settings.ENV.LOCAL_EMBEDDINGS_URL)):
             raise NotServed("The local models do not run. Start them: manage.py stack up --detach --only llm")
         if not _has_workers():
@@ -47,7 +47,12 @@ def scripted_url(llm: Llm) -> str | None:
     return settings.ENV.SCRIPTED_URL if llm == "scripted" else None
 
 
-def _scripted(crew: Crew, seed: int, say: Say) -> None:
+def scripted(crew: Crew, seed: int, say: Say) -> None:
+    """Have the scripted model server answer at its address, with this seed.
+
+    Raises:
+        NotServed: it is to be on another machine, and does not answer.
+    """
     url = settings.ENV.SCRIPTED_URL
     if not answers(_health(url)):
         place = urlsplit(url)

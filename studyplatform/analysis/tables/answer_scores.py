@@ -66,9 +66,9 @@ def _three(names: Sequence[str], column: str, precision: Draws, recall: Draws) -
 
 
 def f1(precision: Draws, recall: Draws) -> Draws:
-    """The harmonic mean; 0 where both are."""
-    total = precision + recall
-    return np.where(total > 0, 2 * precision * recall / np.where(total > 0, total, 1), total)
+    """The harmonic mean; 0 where nothing was answered rightly, even if nothing was answered at all."""
+    total = np.where(recall > 0, precision + recall, 1)
+    return np.where(recall > 0, 2 * precision * recall / total, recall)
 
 
 def _mean(parts: Draws) -> Draws:
