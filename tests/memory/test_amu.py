@@ -396,6 +396,7 @@ def test_words_in_another_script_pass_through():
     ("said", "told"),
     [
         ("I really prefer tea.", "The user really prefers tea."),
+        ("I no longer live in Leeds.", "The user no longer lives in Leeds."),
         ("I don't eat fish, I try to avoid it.", "The user doesn't eat fish, the user tries to avoid it."),
         ("I went home and I'm glad I switched.", "The user went home and the user is glad the user switched."),
     ],

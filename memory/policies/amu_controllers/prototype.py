@@ -27,7 +27,7 @@ class Prototype(Controller):
         text = _text(said)
         models, made = trained.of(space), _made(text, space)
         entities = wording.entities(text)
-        if models.keep.of(made)["keep"] < models.cuts.maybe:
+        if _kept(text, made, space) < models.cuts.maybe:
             return Labels("other", "other", False, entities)
         aspects, intents = models.aspect.of(made), models.intent.of(made)
         plausible = tuple(sorted((a for a, p in aspects.items() if p >= models.cuts.plausible), key=lambda a: -aspects[a]))
@@ -36,7 +36,7 @@ class Prototype(Controller):
     def describe(self, said: Said, labels: Labels, space: Space, ask: Ask) -> Record:
         text = _text(said)
         models, made = trained.of(space), _made(text, space)
-        kept = models.keep.of(made)["keep"]
+        kept = _kept(text, made, space)
         return Record(
             aspect=labels.aspect,
             intent=labels.intent,
@@ -87,6 +87,13 @@ def _made(text: str, space: Space) -> Matrix:
     return np.asarray(trained.design(space.embed([text]), [text])[0])
 
 
+def _kept(text: str, made: Matrix, space: Space) -> float:
+    """The probability that a message is worth keeping, seen against what is known already."""
+    hits = space.nearest(text, where={"kind": ("record",)}, limit=trained.NEAREST)
+    known = signs.known(text, [(hit.memory.user or hit.memory.embed_text, hit.similarity) for hit in hits])
+    return trained.of(space).keep.of(trained.keep_design(made[None], known[None])[0])["keep"]
+
+
 def _best(probabilities: Mapping[str, float]) -> str:
     return max(probabilities, key=probabilities.__getitem__)
 
@@ -98,7 +105,8 @@ def _statement(text: str, space: Space) -> str:
         return text
     keep = trained.of(space).keep
     column = keep.classes.index("keep")
-    kept = keep.probabilities(trained.design(space.embed(parts), parts))[:, column]
+    nothing_known = np.zeros((len(parts), len(signs.KNOWN)))
+    kept = keep.probabilities(trained.keep_design(trained.design(space.embed(parts), parts), nothing_known))[:, column]
     return " ".join(part for part, probability in zip(parts, kept, strict=True) if probability >= 0.5) or text
 
 

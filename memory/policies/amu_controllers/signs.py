@@ -5,7 +5,7 @@ without them (another language, say) has zeros here, and is judged by its embedd
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -42,12 +42,14 @@ _PATTERNS = {
     "ends_asking": r"[?？]\W*$",
 }
 _SIGNS = {name: re.compile(pattern, re.IGNORECASE) for name, pattern in _PATTERNS.items()}
+_CAPITAL = re.compile(r"\b[A-Z][a-z]+")
 _NAME = re.compile(r"(?<![.!?] )(?<!^)\b[A-Z][a-z]+")
 _VALUE = re.compile(
     r"\d+|\b(?:(?:mon|tues|wednes|thurs|fri|satur|sun)days?|january|february|march|april|june|july|august|september|october|november|december"
     r"|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|forty|fifty|half|morning|evening|afternoon|night|once|twice)\b",
     re.IGNORECASE,
 )
+KNOWN = ("known_name", "nearest", "shared_words")
 UTTERANCE = (*_SIGNS, "name", "length", "sentences")
 PAIR = (
     "cosine", "cosine_squared", "overlap", "new_in_old", "old_in_new", "denial_differs", "values_differ", "value_added", "name_added", "name_shared",
@@ -61,6 +63,19 @@ def utterance(text: str) -> Row:
     words = text.split()
     shown = [float(bool(sign.search(text))) for sign in _SIGNS.values()]
     return np.array([*shown, float(bool(_NAME.search(text))), min(len(words), 40) / 20, min(len(wording.sentences(text)), 4) / 4])
+
+
+def known(text: str, records: Sequence[tuple[str, float]]) -> Row:
+    """`KNOWN`: what of a text is known already, from (text, cosine) of the most similar records. Nothing is known: zeros.
+
+    Who talks about somebody that a record names, or about what one is about, tells something even where the words alone do not show it.
+    """
+    if not records:
+        return np.zeros(len(KNOWN))
+    words = wording.content_words(text)
+    names = set().union(*(_NAME.findall(record) for record, _ in records))
+    shared = max(len(words & wording.content_words(record)) for record, _ in records) / (len(words) or 1)
+    return np.array([float(bool(names & set(_CAPITAL.findall(text)))), max(0.0, max(cosine for _, cosine in records)), shared])
 
 
 def pair(new: Mapping[str, Any], old: Mapping[str, Any], cosine: float, *, lead: float, weeks: float) -> Row:

@@ -20,6 +20,9 @@ from memory.policy import Space, Vector
 FOLDER = Path(__file__).parent / "weights"
 VECTOR_SIZE = 5.0  # what a unit vector is stretched to beside the signs, so that the penalty weighs on both alike
 
+KNOWN_SIZE = 2.0
+NEAREST = 20  # records that a message is seen against
+
 
 @dataclass(frozen=True)
 class Cuts:
@@ -56,6 +59,11 @@ def design(vectors: Vector, texts: list[str] | tuple[str, ...]) -> Matrix:
     """Vectors beside signs, shape (n, dimension + len(signs.UTTERANCE))."""
     surface = np.array([signs.utterance(text) for text in texts]) if texts else np.zeros((0, len(signs.UTTERANCE)))
     return np.hstack([VECTOR_SIZE * np.asarray(vectors, dtype=float), surface])
+
+
+def keep_design(made: Matrix, known: Matrix) -> Matrix:
+    """Rows of `design` with what is known already (`signs.KNOWN`), for the model of what to keep."""
+    return np.hstack([made, KNOWN_SIZE * known])
 
 
 def path_of(encoder: str) -> Path:

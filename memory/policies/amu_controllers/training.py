@@ -6,13 +6,13 @@ perfect store would hold at each turn, compared with labels as the classifiers g
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
 
-from memory.policies.amu_controllers import learning, signs
+from memory.policies.amu_controllers import learning, signs, trained
 from memory.policies.amu_controllers.learning import Linear, Matrix
 from memory.policies.amu_controllers.trained import Cuts, Trained, design
 from memory.policy import Vector
@@ -21,6 +21,8 @@ FOLDER = Path(__file__).parent
 Embed = Callable[[Sequence[str]], Vector]
 SENTIMENTS = {"+": "positive", "0": "neutral", "-": "negative"}
 FOLDS = 5
+FIRST_DAY = datetime(2026, 3, 2, tzinfo=UTC)
+ACTIONS = ("store", "update", "discard", "filter")
 
 
 @dataclass(frozen=True)
@@ -77,12 +79,23 @@ def statements() -> tuple[Statements, ...]:
     return tuple(Statements(*row) for row in _rows("relations.tsv"))
 
 
+@lru_cache(maxsize=1)
+def own_conversations() -> tuple[tuple["Turn", ...], ...]:
+    """The labelled conversations of `conversations.tsv`, one message a day."""
+    found: dict[str, list[Turn]] = {}
+    for name, action, slot, aspect, intent, text in _rows("conversations.tsv"):
+        said = found.setdefault(name, [])
+        said.append(Turn(text, action, FIRST_DAY + timedelta(days=len(said)), slot, aspect, intent))
+    return tuple(map(tuple, found.values()))
+
+
 def _rows(name: str) -> list[list[str]]:
     return [line.split("\t") for line in (FOLDER / name).read_text("utf-8").splitlines() if line and not line.startswith("#")]
 
 
 def fit(conversations: Sequence[Sequence[Turn]], embed: Embed, penalties: Penalties = PENALTIES, cuts: Cuts = CUTS) -> Trained:
-    """All models, from conversations (none: from the labelled sentences alone)."""
+    """All models, from these conversations and the ones and the sentences of this folder."""
+    conversations = [*conversations, *own_conversations()]
     keep = _fit_keep(conversations, embed, penalties.keep)
     aspect, intent = _fit_labels(conversations, embed, penalties.label)
     own = [row for row in sentences() if row.personal == "1"]
@@ -92,9 +105,26 @@ def fit(conversations: Sequence[Sequence[Turn]], embed: Embed, penalties: Penalt
 
 
 def _fit_keep(conversations: Sequence[Sequence[Turn]], embed: Embed, penalty: float) -> Linear:
-    rows = [(turn.text, "filter" if turn.action == "filter" else "keep") for turns in conversations for turn in turns]
-    rows += [(row.text, "keep" if row.personal == "1" else "filter") for row in sentences()]
-    return learning.fit(_designed(embed, [text for text, _ in rows]), [label for _, label in rows], penalty)
+    alone = [(row.text, "keep" if row.personal == "1" else "filter") for row in sentences()]
+    labels = [label for _, label in alone]
+    rows = [trained.keep_design(_designed(embed, [text for text, _ in alone]), np.zeros((len(alone), len(signs.KNOWN))))]
+    for turns in conversations:
+        rows.append(trained.keep_design(_designed(embed, [turn.text for turn in turns]), _known_of(turns, embed)))
+        labels += ["filter" if turn.action == "filter" else "keep" for turn in turns]
+    return learning.fit(np.vstack(rows), labels, penalty)
+
+
+def _known_of(turns: Sequence[Turn], embed: Embed) -> Matrix:
+    """`signs.KNOWN` of each turn, over what a perfect store holds then."""
+    vectors = embed([turn.text for turn in turns])
+    held: dict[str, int] = {}
+    rows = []
+    for i, turn in enumerate(turns):
+        cosines = sorted(((float(vectors[i] @ vectors[j]), turns[j].text) for j in held.values()), reverse=True)
+        rows.append(signs.known(turn.text, [(text, cosine) for cosine, text in cosines[: trained.NEAREST]]))
+        if turn.action in ("store", "update"):
+            held[turn.slot] = i
+    return np.array(rows)
 
 
 def _fit_labels(conversations: Sequence[Sequence[Turn]], embed: Embed, penalty: float) -> tuple[Linear, Linear]:

@@ -15,7 +15,7 @@ _CHANGE = re.compile(
 )
 _NUMBER = re.compile(r"\d+")
 _SPEAKER_DOES = re.compile(
-    r"\bI((?:\s+(?:always|never|also|just|still|often|now|only|usually|then|even|\w+ly))*)\s+([a-z]+(?:n['’]t)?)\b(?!['’])"
+    r"\bI((?:\s+(?:no longer|always|never|also|just|still|often|now|only|usually|then|even|\w+ly))*)\s+([a-z]+(?:n['’]t)?)\b(?!['’])"
 )
 _THIRD = (
     (re.compile(r"\bI['’]m\b|\bI am\b", re.IGNORECASE), "the user is"),
