@@ -5,6 +5,7 @@ from contextlib import ExitStack, contextmanager
 
 from django.conf import settings
 
+from studyplatform.llm import embeddings
 from studyplatform.simulation import serving
 from studyplatform.simulation.crew import Crew
 from studyplatform.stack import borrowed
@@ -26,6 +27,7 @@ def models(names: Iterable[str], encoder: str, *, seed: int, say: Callable[[str]
         if local:
             say(f"Local models: {', '.join(local)}.")
             stack.enter_context(borrowed.models(*local, settings=addresses))
+        stack.enter_context(embeddings.kept())
         yield
 
 

@@ -15,6 +15,7 @@ from studyplatform.analysis.tables.resampling import Draws
 from studyplatform.analysis.tables.table import Cell, Table
 
 K = range(1, 11)
+PRINTED = {"system": "naive_rag", "judge": "people", "questions": "all"}
 
 
 def table(records: Sequence[Placed], *, seed: int = 1) -> Table:
@@ -22,15 +23,16 @@ def table(records: Sequence[Placed], *, seed: int = 1) -> Table:
     cells: list[Cell] = []
     place = resampling.places([r.person for r in records])
     weight = resampling.weights(len(place), seed=seed)
+    cells += [Cell(PRINTED, f"top {k}", None, 612, paper=published.TOP_K[k - 1]) for k in K]
     for condition in dict.fromkeys(r.condition for r in records):
         for judge in dict.fromkeys(r.judge for r in records if r.condition == condition):
             mine = [r for r in records if (r.condition, r.judge) == (condition, judge)]
-            for population, asked in (("all", mine), ("distinct", distinct(mine))):
-                row = {"system": condition, "judge": judge, "questions": population}
-                printed = published.TOP_K if condition == "naive_rag" and population == "all" else ()
-                cells += _row(row, asked, place, weight, printed)
-                if population == "distinct":
-                    cells += _random(row, asked)
+            once = distinct(mine)
+            row = {"system": condition, "judge": judge, "questions": "distinct"}
+            if len(once) < len(mine):
+                cells += _row({**row, "questions": "all"}, mine, place, weight)
+            cells += _row(row, once, place, weight)
+            cells += _random(row, once)
     notes = (
         "A question without any right memory in the store counts as not found. The paper's judges were people, its encoder another.",
         "random: the expectation of a random order of the memories held.",
@@ -53,7 +55,7 @@ def by_chance(held: int, right: int, k: int) -> float:
     return 1 - comb(held - right, k) / comb(held, k)
 
 
-def _row(row: dict[str, str], asked: Sequence[Placed], place: dict[str, int], weight: Draws, printed: Sequence[float]) -> list[Cell]:
+def _row(row: dict[str, str], asked: Sequence[Placed], place: dict[str, int], weight: Draws) -> list[Cell]:
     n = np.zeros(len(place))
     found = np.zeros((len(place), len(K)))
     for r in asked:
@@ -63,7 +65,7 @@ def _row(row: dict[str, str], asked: Sequence[Placed], place: dict[str, int], we
     cells = []
     for i, k in enumerate(K):
         value, low, high = resampling.estimate(100 * resampling.ratio(weight, found[:, i], n))
-        cells.append(Cell(row, f"top {k}", value, len(asked), low, high, printed[i] if printed else None))
+        cells.append(Cell(row, f"top {k}", value, len(asked), low, high))
     return cells
 
 

@@ -77,7 +77,8 @@ class Command(BaseCommand):
         add("--json", action="store_true", help="print one JSON document")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        signal.signal(signal.SIGTERM, _leave)
+        for asked in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(asked, _leave)
         self._slug: str | None = options["resume"]
         try:
             self._replay(options)
