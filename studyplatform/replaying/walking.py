@@ -13,7 +13,7 @@ from django.db.models import Q
 from django.db.models.functions import Now
 
 from studyplatform import jobs
-from studyplatform.replaying import talking
+from studyplatform.replaying import sharing, talking
 from studyplatform.replaying.clock import Clock
 from studyplatform.replaying.talking import Talk
 from studyplatform.simulation.people import Person
@@ -73,6 +73,7 @@ class Walk:
         if session.state == Session.State.CHATTING:
             said = Talk(session, part, self.clock, self.runner, self.regenerate).hold()
             talking.ask(session, part, config_of(self.participant.study).sessions.questions)
+            sharing.take_over(session)
             sessions.end_chat(session.pk, "finished")
         self._date(session, chat_ended_at=self.clock.at(session.number, said))
         sessions.close(session.pk)

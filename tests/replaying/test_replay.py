@@ -7,7 +7,7 @@ import pytest
 
 from chat.models import Turn
 from memory import forgetting
-from memory.models import Memory, MemoryEvent, MemoryWrite, QAAnswer, SecondAnswer
+from memory.models import Measurement, Memory, MemoryEvent, MemoryWrite, QAAnswer, SecondAnswer
 from memory.retention import keep_count
 from studyplatform.replaying import running, walking
 from studyplatform.replaying.gathering import gather
@@ -48,6 +48,18 @@ def test_every_exchange_is_written_and_every_stage_done(done):
     assert set(StageRun.objects.filter(session__participant__study=done).values_list("state", flat=True)) == {"done"}
     assert set(Session.objects.filter(participant__study=done).values_list("state", flat=True)) == {"closed"}
     assert done.state == Study.State.CLOSED
+
+
+def test_what_was_said_in_several_arms_is_measured_once(done, model):
+    """Six exchanges of the first session and seven of the second; both arms have all measures of the second."""
+    assert model.counts()["importance"]["requests"] == 6 + 7
+    second = Measurement.objects.filter(session__participant__study=done, session__number=2)
+    values = {
+        code: sorted(second.filter(session__arm__condition__name=code).values_list("seq", "name", "value"))
+        for code in ("naive_rag", "lufy")
+    }
+    assert values["naive_rag"] == values["lufy"]
+    assert len(values["lufy"]) == 7 * 3
 
 
 def test_recall_is_counted_as_in_a_conversation_with_a_person(done):
