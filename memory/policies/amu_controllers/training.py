@@ -20,6 +20,7 @@ from memory.policy import Vector
 FOLDER = Path(__file__).parent
 Embed = Callable[[Sequence[str]], Vector]
 SENTIMENTS = {"+": "positive", "0": "neutral", "-": "negative"}
+FILES = ("prototypes.tsv", "relations.tsv", "conversations.tsv")
 FOLDS = 5
 FIRST_DAY = datetime(2026, 3, 2, tzinfo=UTC)
 ACTIONS = ("store", "update", "discard", "filter")
