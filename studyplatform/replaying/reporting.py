@@ -40,13 +40,13 @@ def marks(wish: Wish, recordings: Sequence[Recording]) -> tuple[list[Marked], li
 
 
 def tables(found: Gathered, marked: Sequence[Marked], wish: Wish, *, strictness: Strictness = "half") -> dict[str, Table]:
-    """Tables 7, 8, 9, 11, 12, 13 of every condition, 14 and 15 of LUFY and what was left out of it, by key `table7`, …"""
+    """Tables 7, 8, 9, 11, 12, 13, and, of LUFY and LUFY with a part left out, 14 and 15; by key: `table7`, …"""
     judge = judging.NAMES[strictness]
     left_out = [label for label in found.labels if label.startswith(f"{ABLATED} -")]
     main = [label for label in found.labels if label not in left_out]
     ablated = [label for label in found.labels if label == ABLATED or label in left_out]
     all_judges = [p for p in found.placed if p.condition == BASELINE]
-    one_judge = [p for p in found.placed if p.condition != BASELINE and p.judge in (judge, EVIDENCE)]
+    one_judge = [p for p in found.placed if p.condition != BASELINE and p.condition in main and p.judge in (judge, EVIDENCE)]
     answered = [a for a in found.answered if a.condition in main]
     seed = wish.seed
     made = [

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-PUBLISHED_ONLY = "published only"
+ROOM = 6  # columns that can carry an interval on a terminal
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ def _round(value: float | None) -> float | None:
 
 
 def as_text(table: Table) -> Iterator[str]:
-    """The table for a terminal: our figures with their intervals, under them the paper's, marked so."""
+    """The table for a terminal: our figures, with their intervals where few columns leave room, under them the paper's, marked so."""
     yield f"Table {table.name}. {table.title} ({table.unit}; n counts {table.counted})"
     if table.cells:
         columns = list(dict.fromkeys(cell.column for cell in table.cells))
@@ -91,15 +91,16 @@ def _lines(table: Table, labels: Sequence[str], columns: Sequence[str]) -> Itera
         rows.setdefault(tuple(cell.row[label] for label in labels), {})[cell.column] = cell
     for row, cells in rows.items():
         if any(cell.value is not None for cell in cells.values()):
-            yield (*row, *(_shown(cells.get(column)) for column in columns))
+            yield (*row, *(_shown(cells.get(column), room=len(columns) <= ROOM) for column in columns))
         if any(cell.paper is not None for cell in cells.values()):
             yield (f"{row[0]} (paper)", *row[1:], *(_printed(cells.get(column)) for column in columns))
 
 
-def _shown(cell: Cell | None) -> str:
+def _shown(cell: Cell | None, *, room: bool) -> str:
     if cell is None or cell.value is None:
         return "–"
-    return f"{cell.value:.1f}" + (f" [{cell.low:.0f}, {cell.high:.0f}]" if cell.low is not None and cell.high is not None else "")
+    interval = f" [{cell.low:.0f}, {cell.high:.0f}]" if room and cell.low is not None and cell.high is not None else ""
+    return f"{cell.value:.1f}{interval}"
 
 
 def _printed(cell: Cell | None) -> str:
