@@ -62,45 +62,50 @@ async def close() -> None:
         await pool.close()
 
 
-async def _again(act: Callable[[AsyncConnection[Any]], Awaitable[T]]) -> T:
+Act = Callable[[AsyncConnection[Any], type[Any], str, Mapping[str, Any]], Awaitable[Any]]
+
+
+async def _again(act: Act, shape: type[Any], sql: str, values: Mapping[str, Any]) -> Any:
     """Run `act` with a connection; once more for each connection of the pool that turns out to be dead."""
     pool = await _pool()
     for tries_left in range(settings.ENV.DB_POOL_SIZE + 1, -1, -1):
         async with pool.connection() as held:
             try:
-                return await act(held)
+                return await act(held, shape, sql, values)
             except (OperationalError, InterfaceError):
                 if not (held.closed or held.broken) or not tries_left:
                     raise
     raise AssertionError("the last try returns or raises")
 
 
+async def _first(held: AsyncConnection[Any], shape: type[Any], sql: str, values: Mapping[str, Any]) -> Any:
+    async with held.cursor(row_factory=class_row(shape)) as cursor:
+        await cursor.execute(sql, values)
+        return await cursor.fetchone()
+
+
+async def _all(held: AsyncConnection[Any], shape: type[Any], sql: str, values: Mapping[str, Any]) -> Any:
+    async with held.cursor(row_factory=class_row(shape)) as cursor:
+        await cursor.execute(sql, values)
+        return await cursor.fetchall()
+
+
+async def _count(held: AsyncConnection[Any], shape: type[Any], sql: str, values: Mapping[str, Any]) -> Any:
+    return (await held.execute(sql, values)).rowcount
+
+
 async def one(shape: type[T], sql: str, values: Mapping[str, Any]) -> T | None:
     """The first row as `shape`, whose fields are the columns; None without a row."""
-
-    async def act(held: AsyncConnection[Any]) -> T | None:
-        async with held.cursor(row_factory=class_row(shape)) as cursor:
-            await cursor.execute(sql, values)
-            return await cursor.fetchone()
-
-    return await _again(act)
+    found: T | None = await _again(_first, shape, sql, values)
+    return found
 
 
 async def many(shape: type[T], sql: str, values: Mapping[str, Any]) -> list[T]:
     """All rows as `shape`."""
-
-    async def act(held: AsyncConnection[Any]) -> list[T]:
-        async with held.cursor(row_factory=class_row(shape)) as cursor:
-            await cursor.execute(sql, values)
-            return await cursor.fetchall()
-
-    return await _again(act)
+    found: list[T] = await _again(_all, shape, sql, values)
+    return found
 
 
 async def run(sql: str, values: Mapping[str, Any]) -> int:
     """Execute; the number of rows that changed."""
-
-    async def act(held: AsyncConnection[Any]) -> int:
-        return (await held.execute(sql, values)).rowcount
-
-    return await _again(act)
+    return int(await _again(_count, object, sql, values))

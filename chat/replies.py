@@ -37,6 +37,7 @@ RETRY_AFTER_S = 0.4
 class Writing:
     """One reply that this process writes. `recent`: the utterances of the context window; `others`: processes that watch too.
 
+    `open_writes`: what was not written when the message was stored (before the window, and in all), where that is known.
     `is_whole`: nothing is left but to commit it, so its lease needs no renewing.
     """
 
@@ -46,6 +47,7 @@ class Writing:
     attempt: int
     recent: tuple[Utterance, ...]
     others: set[str]
+    open_writes: tuple[int, int] | None = None
     reveal: Reveal = field(init=False)
     task: "asyncio.Task[None]" = field(init=False)
     is_whole: bool = False
@@ -98,10 +100,19 @@ def running() -> list[Writing]:
     return list(_writing.values())
 
 
-def begin(occasion: Occasion, *, reply_id: int, reply_to: int | None, attempt: int, recent: list[Utterance], others: set[str]) -> Writing:
+def begin(
+    occasion: Occasion,
+    *,
+    reply_id: int,
+    reply_to: int | None,
+    attempt: int,
+    recent: list[Utterance],
+    others: set[str],
+    open_writes: tuple[int, int] | None = None,
+) -> Writing:
     """Write a reply that this process has claimed."""
     recent_turns = composing.window(recent, occasion.config.chat.context_window)
-    writing = Writing(occasion, reply_id, reply_to, attempt, recent_turns, others)
+    writing = Writing(occasion, reply_id, reply_to, attempt, recent_turns, others, open_writes)
     before = _writing.get(occasion.id)
     if before is not None:
         before.task.cancel()
@@ -177,8 +188,10 @@ async def _recall(writing: Writing) -> Recalled:
     began, now, session = time.perf_counter(), timezone.now(), writing.occasion.memory
     recall = partial(recalling.recall_unless_writing, session=session, query=query, instant=now, context_from_seq=first)
     # Waiting holds no thread: they are few, and the hint to the writer, for whom all wait, needs one too.
-    while (found := await threads.run(recall, waited_ms=(time.perf_counter() - began) * 1000)) is None:  # noqa: ASYNC110  # no event: the writer is a process
-        await asyncio.sleep(recalling.POLL_S)
+    known = writing.open_writes
+    while (found := await threads.run(recall, waited_ms=(time.perf_counter() - began) * 1000, known=known)) is None:
+        await asyncio.sleep(recalling.POLL_S)  # no event: the writer is another process
+        known = None
     return found
 
 

@@ -47,11 +47,13 @@ class Said(Standing):
     """A stored message: its turn is `last_seq`, its reply is the row `reply_id`, already claimed by this process.
 
     `recent`: [seq, role, text] of the utterances before it, oldest first. `others`: processes that hold sockets of the session.
+    `open_writes`: of the arm's earlier exchanges, how many are not written yet of those before the window, and of all.
     """
 
     reply_id: int
     recent: list[tuple[int, str, str]]
     others: list[str]
+    open_writes: tuple[int, int]
 
 
 async def standing(session: int) -> Standing | None:
@@ -116,7 +118,10 @@ WITH s AS (
 SELECT {_STANDING}, reply.id AS reply_id,
   ARRAY(SELECT process FROM chat_connection WHERE session_id = %(session)s AND closed_at IS NULL AND process <> %(process)s) AS others,
   COALESCE((SELECT json_agg(json_build_array(seq, role, text) ORDER BY seq) FROM (
-    SELECT seq, role, text FROM chat_turn WHERE session_id = %(session)s AND seq > s.last_seq - %(window)s AND state = 'done') w), '[]') AS recent
+    SELECT seq, role, text FROM chat_turn WHERE session_id = %(session)s AND seq > s.last_seq - %(window)s AND state = 'done') w), '[]') AS recent,
+  (SELECT json_build_array(count(*) FILTER (WHERE o.number < s.number OR w.seq <= s.last_seq - %(window)s), count(*))
+   FROM memory_memorywrite w JOIN study_session o ON o.id = w.session_id
+   WHERE w.arm_id = s.arm_id AND w.state = 'open' AND (o.number < s.number OR w.seq < s.last_seq)) AS open_writes
 FROM s, reply
 """
 

@@ -110,7 +110,7 @@ def _answer(occasion: Occasion, socket: Socket, frame: Say, said: Said) -> None:
     turn = TurnFrame(seq=seq, role="user", client_id=frame.client_id, text=frame.text, at=said.now)
     replies.tell(occasion.id, turn, others=others, but=socket)
     recent = [*(Utterance(*before) for before in said.recent), Utterance(seq, "user", frame.text)]
-    replies.begin(occasion, reply_id=said.reply_id, reply_to=seq, attempt=1, recent=recent, others=others)
+    replies.begin(occasion, reply_id=said.reply_id, reply_to=seq, attempt=1, recent=recent, others=others, open_writes=said.open_writes)
 
 
 def unfit(text: str, *, at_most: int) -> RefusedCode | None:

@@ -1,6 +1,6 @@
 """Recall, on the path of every reply: one embedding, one or two statements, no model (unless the policy itself asks one).
 
-`recall` only reads. What it moves (R1 of what is used, R2 of what is passed over, the ledger) goes into the statement with which the chat commits the
+It only reads. What it moves (R1 of what is used, R2 of what is passed over, the ledger) goes into the statement with which the chat commits the
 reply, so that a reply that is made twice counts once.
 """
 
@@ -40,18 +40,7 @@ class Recalled:
 
 
 def recall(*, session: SessionRef, query: Query, instant: datetime, context_from_seq: int) -> Recalled:
-    """What the arm's policy recalls for this query, once every exchange in scope is written, or the study's limit for that is over.
-
-    Args:
-        session: made once by `session_ref`.
-        query: kind reply or opening, with the utterances of the context window.
-        instant: aware; when the reply is being made.
-        context_from_seq: seq of the oldest turn that the prompt quotes anyway; exchanges from there on are out of scope. For
-            an opener 1.
-
-    Raises:
-        studyplatform.llm.embeddings.EndpointFailed: the encoder does not answer.
-    """
+    """As `recall_unless_writing`, for who may hold a thread: once every exchange in scope is written, or the study's limit for that is over."""
     began = time.perf_counter()
     while True:
         waited = (time.perf_counter() - began) * 1000
@@ -62,13 +51,27 @@ def recall(*, session: SessionRef, query: Query, instant: datetime, context_from
 
 
 def recall_unless_writing(
-    *, session: SessionRef, query: Query, instant: datetime, context_from_seq: int, waited_ms: float
+    *, session: SessionRef, query: Query, instant: datetime, context_from_seq: int, waited_ms: float, known: tuple[int, int] | None = None
 ) -> Recalled | None:
-    """As `recall`, for who waits without holding a thread: None, while an exchange in scope is being written and there is time left to wait."""
+    """What the arm's policy recalls for this query; None, while an exchange in scope is being written and there is time left to wait.
+
+    Args:
+        session: made once by `session_ref`.
+        query: kind reply or opening, with the utterances of the context window.
+        instant: aware; when the reply is being made.
+        context_from_seq: seq of the oldest turn that the prompt quotes anyway; exchanges from there on are out of scope. For
+            an opener 1.
+        waited_ms: for how long the caller has waited for writes already.
+        known: of the arm's earlier exchanges those not written yet: before `context_from_seq`, and in all. None: looked up.
+
+    Raises:
+        studyplatform.llm.embeddings.EndpointFailed: the encoder does not answer.
+    """
     started = time.perf_counter()
     chat = session.arm.config.chat
     before_seq = context_from_seq if chat.same_session_recall else 0
-    in_scope, unseen = _open_writes(session, before_seq)
+    usable = known if chat.same_session_recall else None
+    in_scope, unseen = usable or _open_writes(session, before_seq)
     if in_scope and waited_ms < chat.write_wait_ms:
         return None
     space = ArmSpace(session.arm, Scope(session.number, before_seq))
@@ -133,7 +136,7 @@ def _quoted(text: str) -> str:
 
 
 _COUNT = """, hit AS (
-  SELECT * FROM unnest(%(hit_ids)s::bigint[], %(hit_used)s::bool[], %(hit_whys)s::jsonb[]) AS h(memory_id, used, why)
+  SELECT (h ->> 0)::bigint AS memory_id, (h ->> 1)::bool AS used, h -> 2 AS why FROM jsonb_array_elements(%(hits)s::jsonb) AS h
 ), moved AS (
   UPDATE memory_memory m
   SET r1 = m.r1 + h.used::int, r2 = m.r2 + (NOT h.used)::int, last_recalled = CASE WHEN h.used THEN %(hit_session)s ELSE m.last_recalled END
@@ -151,14 +154,12 @@ def counters(recalled: Recalled, session: SessionRef, seq: int, *, once: str) ->
     Nothing moves unless that statement's clause `once` has a row. `seq`: of the participant's turn that is answered; for an opener 1.
     R1 and last recalled of what was used, R2 of what was passed over, and one ledger event each with its rank and every term of its score.
     """
-    hits = [(hit, True, rank) for rank, hit in enumerate(recalled.used, start=1)]
-    hits += [(hit, False, rank) for rank, hit in enumerate(recalled.passed_over, start=len(hits) + 1)]
+    hits = [(hit.memory.id, True, _why(hit, rank, recalled)) for rank, hit in enumerate(recalled.used, start=1)]
+    hits += [(hit.memory.id, False, _why(hit, rank, recalled)) for rank, hit in enumerate(recalled.passed_over, start=len(hits) + 1)]
     if not hits:
         return "", {}
     return _COUNT.format(once=once), {
-        "hit_ids": [hit.memory.id for hit, _, _ in hits],
-        "hit_used": [used for _, used, _ in hits],
-        "hit_whys": [json.dumps(_why(hit, rank, recalled)) for hit, _, rank in hits],
+        "hits": json.dumps(hits),
         "hit_arm": session.arm.id,
         "hit_session": session.number,
         "hit_seq": seq,

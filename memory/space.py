@@ -9,19 +9,22 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
 from django.db import connection
 from django.db.backends.utils import CursorDebugWrapper, CursorWrapper
 from psycopg import Cursor
+from pydantic_core import to_json
 
 from memory.arms import ArmRef
 from memory.policy import Hit, Memory, Vector
 
-_COLUMNS = (
-    "m.id, m.kind, m.session_number, m.seq, m.bot_text, m.user_text, m.embed_text, m.r1, m.r2, m.last_recalled, m.happened_at, m.fields"
-)
+_KEPT = "m.id, m.kind, m.session_number, m.seq, m.bot_text, m.user_text, m.embed_text, m.r1, m.r2, m.last_recalled"
+# An instant as a number: psycopg reads a timestamp in Python, which takes as long as the rest of the row.
+_COLUMNS = f"{_KEPT}, extract(epoch FROM m.happened_at)::float8 AS instant, m.fields"
+_FOUND = f"{_KEPT}, m.instant, m.fields"
 _NEWEST = "m.session_number DESC, (CASE m.seq WHEN 0 THEN 2147483647 ELSE m.seq END) DESC, m.kind"
 _FILTERS = {"kind": "m.kind", "aspect": "m.fields->>'aspect'", "intent": "m.fields->>'intent'"}
 
@@ -110,8 +113,8 @@ def named(arm: ArmRef, ids: Sequence[int]) -> list[Memory]:
 
 
 def literal(vector: Vector) -> str:
-    """A vector as pgvector reads it."""
-    return str(vector.tolist())
+    """A vector as pgvector reads it. Rust's writer of JSON takes a fifth of the time that `str` takes."""
+    return to_json(vector.tolist()).decode()
 
 
 def _nearest_sql(
@@ -128,7 +131,7 @@ def _nearest_sql(
     join, measured = _measures_sql(arm)
     found = f"SELECT {_COLUMNS}, -(m.vector <#> %s::vector) AS similarity, {measured} FROM memory_memory m {join} WHERE {' AND '.join(conditions)}"  # noqa: S608  # only constants are joined in
     over = "WHERE m.similarity >= %s" if at_least is not None else ""
-    sql = f"SELECT {_COLUMNS}, m.similarity, m.measured FROM ({found}) m {over} ORDER BY m.similarity DESC, {_NEWEST} LIMIT %s"  # noqa: S608  # only constants are joined in
+    sql = f"SELECT {_FOUND}, m.similarity, m.measured FROM ({found}) m {over} ORDER BY m.similarity DESC, {_NEWEST} LIMIT %s"  # noqa: S608  # only constants are joined in
     thresholds = [at_least] if at_least is not None else []
     return sql, [literal(vector), *_measures_params(arm), *params, *thresholds, limit]
 
@@ -168,7 +171,7 @@ def _memory(row: Sequence[Any]) -> Memory:
         r1=row[7],
         r2=row[8],
         last_recalled=row[9],
-        at=row[10],
+        at=datetime.fromtimestamp(row[10], UTC),
         fields=_json(row[11]),
         measures=_json(row[-1]),
     )

@@ -3,6 +3,7 @@
 import os
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import lru_cache
 
 from django.conf import settings
 
@@ -35,11 +36,12 @@ class Resolved:
 def known() -> dict[str, Provider]:
     """Every provider by name; `local` and `scripted` always exist, and a deployment may point them elsewhere."""
     env: Environment = settings.ENV
-    return {
-        "local": Provider(url=env.LOCAL_LLM_URL),
-        "scripted": Provider(url=env.SCRIPTED_URL),
-        **env.LLM_PROVIDERS,
-    }
+    return {"local": _at(env.LOCAL_LLM_URL), "scripted": _at(env.SCRIPTED_URL), **env.LLM_PROVIDERS}
+
+
+@lru_cache(maxsize=16)
+def _at(url: str) -> Provider:
+    return Provider(url=url)
 
 
 def resolve(model_name: str) -> Resolved:
