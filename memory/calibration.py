@@ -12,8 +12,6 @@ opening           the 10th percentile, over conversations after the first, of th
                   nearly all pass
 amu_recall        as reply, for third-person statements in place of exchanges
 amu_candidate     the best F1 of "duplicate or update" against "separate" over labelled pairs of statements (`relations.tsv`)
-amu_duplicate     of "duplicate" against "separate" over the same pairs, and not below where most updates lie (hashed words cannot tell the two)
-amu_update        the best F1 of "update" against "separate"
 
 With MiniLM the paper's .60 for candidates would miss two of twelve labelled updates, and its .55 for recall most questions.
 """

@@ -2,8 +2,9 @@
 
 A cosine of 0.8 means something else in every encoder, so the papers' thresholds never travel: each entry carries its own, found
 as `memory.calibration` says: `reply`, `reply_reference` and `opening` by `manage.py calibrate_encoder` on the 242 distinct questions and 72
-later conversations of 24 released LUFY conversations (November 2026), the ones of AMU on the same and on its labelled statements. An encoder that is not in the table can be used, but then a
-study must set every threshold itself, per condition.
+later conversations of 24 released LUFY conversations (November 2026), the ones of AMU on the same and on its labelled statements. Another encoder is
+calibrated once per deployment and kept in the database; one without calibration can be used, but then a study must set every
+threshold itself, per condition.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,12 +12,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from memory.models import EncoderCalibration
 from memory.policy import Vector
 from studyplatform.llm import embeddings
 
-# reply, reply_reference: the LUFY paper's .8 and its code's .75; opening: .6; amu_*: AMU's tau_s .60 and tau_r .55;
-# amu_duplicate, amu_update: the prototype controller's own.
-THRESHOLDS = ("reply", "reply_reference", "opening", "amu_candidate", "amu_recall", "amu_duplicate", "amu_update")
+# reply, reply_reference: the LUFY paper's .8 and its code's .75; opening: .6; amu_*: AMU's tau_s .60 and tau_r .55.
+THRESHOLDS = ("reply", "reply_reference", "opening", "amu_candidate", "amu_recall")
 
 
 class BadVectors(Exception):
@@ -60,8 +61,6 @@ _CALIBRATED = (
             "opening": 0.158,
             "amu_candidate": 0.536,
             "amu_recall": 0.412,
-            "amu_duplicate": 0.725,
-            "amu_update": 0.536,
         },
         window_chars=900,
     ),
@@ -74,8 +73,6 @@ _CALIBRATED = (
             "opening": 0.244,
             "amu_candidate": 0.370,
             "amu_recall": 0.282,
-            "amu_duplicate": 0.6,
-            "amu_update": 0.461,
         },
         window_chars=8000,
     ),
@@ -88,5 +85,10 @@ PAPERS: dict[str, Mapping[str, float]] = {"qwen3-embedding-0.6b": {"amu_candidat
 
 
 def get(name: str) -> Encoder:
-    """The encoder `provider/model`; one that is not in the table comes without dimension, and with the thresholds of its paper, if any."""
-    return REGISTRY.get(name) or Encoder(name, thresholds=PAPERS.get(name.rpartition("/")[2].lower(), {}))
+    """The encoder `provider/model`: of the table; else as `manage.py calibrate_encoder --store` found it; else with what its paper gives, if any."""
+    return REGISTRY.get(name) or _stored(name) or Encoder(name, thresholds=PAPERS.get(name.rpartition("/")[2].lower(), {}))
+
+
+def _stored(name: str) -> Encoder | None:
+    row = EncoderCalibration.objects.filter(encoder=name).values_list("dimension", "thresholds").first()
+    return Encoder(name, row[0], row[1]) if row else None

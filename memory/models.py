@@ -190,6 +190,19 @@ class Summary(models.Model):
         constraints = [models.UniqueConstraint(fields=["arm", "session"], name="one_summary_per_session")]
 
 
+class EncoderCalibration(models.Model):
+    """The thresholds found for an encoder that is not in `memory.encoders.REGISTRY`, and what they were found on."""
+
+    encoder = models.CharField(max_length=80, unique=True, help_text="provider/model")
+    dimension = models.PositiveIntegerField()
+    thresholds = models.JSONField(help_text="cosines by name, all of memory.encoders.THRESHOLDS")
+    provenance = models.JSONField(help_text="recordings with their digest, counts, the code's revision")
+    found_at = models.DateTimeField(db_default=Now())
+
+    def __str__(self) -> str:
+        return self.encoder
+
+
 class QAAnswer(models.Model):
     """One arm asked one question after one session. Asking is read-only: no counter moves."""
 

@@ -16,5 +16,7 @@ JSON_COLUMNS: dict[str, str] = {
     "llm.LLMCall.messages": "the prompt as it was sent, kept for provenance",
     "memory.Memory.fields": "a structured record's fields, which differ between policies; read through policy.Memory",
     "memory.Memory.measures": "a summary's own measures; read through policy.Memory",
+    "memory.EncoderCalibration.thresholds": "a few cosines by name, read whole through encoders.get",
+    "memory.EncoderCalibration.provenance": "what the thresholds were found on, for people who read it",
     "memory.MemoryEvent.why": "the terms of a decision, which differ between policies",
 }

@@ -13,7 +13,10 @@ from memory.lexical import bm25, fused, terms
 def test_a_score_is_okapis_by_hand():
     scores = bm25("green tea", ["green tea please", "tea", "a dog"])
     idf_green, idf_tea = math.log(1 + 2.5 / 1.5), math.log(1 + 1.5 / 2.5)
-    norm = lambda length: 1.2 * (0.25 + 0.75 * length / 2)  # noqa: E731
+
+    def norm(length: int) -> float:
+        return 1.2 * (0.25 + 0.75 * length / 2)
+
     assert scores == pytest.approx([(idf_green + idf_tea) * 2.2 / (1 + norm(3)), idf_tea * 2.2 / (1 + norm(1)), 0.0])
 
 
