@@ -200,6 +200,13 @@ class Space(Protocol):
         """
         ...
 
+    def newest(self, *, limit: int | None = None, where: Mapping[str, Sequence[str]] | None = None) -> Sequence[Memory]:
+        """The arm's active memories by time, newest (session, seq) first; a session's summary comes before its turns. No encoder is asked.
+
+        At most `limit`, None: all. `where` and what is in scope as in `nearest`.
+        """
+        ...
+
     def threshold(self, name: str) -> float:
         """A calibrated cosine of this encoder, by name (`memory.encoders.THRESHOLDS`)."""
         ...

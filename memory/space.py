@@ -79,6 +79,11 @@ class ArmSpace:
             rows = cursor.fetchall()
         return [Hit(_memory(row), float(row[-2])) for row in rows]
 
+    def newest(self, *, limit: int | None = None, where: Mapping[str, Sequence[str]] | None = None) -> Sequence[Memory]:
+        with planned_once() as cursor:
+            cursor.execute(*_newest_sql(self._arm, self._scope, where or {}, limit))
+            return [_memory(row) for row in cursor.fetchall()]
+
 
 @contextmanager
 def planned_once() -> Iterator[CursorWrapper]:
@@ -117,10 +122,9 @@ def literal(vector: Vector) -> str:
     return to_json(vector.tolist()).decode()
 
 
-def _nearest_sql(
-    arm: ArmRef, scope: Scope, vector: Vector, where: Mapping[str, Sequence[str]], at_least: float | None, limit: int | None
-) -> tuple[str, list[Any]]:
-    conditions = ["m.arm_id = %s", "m.status = 'active'", "m.vector IS NOT NULL"]
+def _in_scope(arm: ArmRef, scope: Scope, where: Mapping[str, Sequence[str]]) -> tuple[list[str], list[Any]]:
+    """The conditions that a memory must meet to be found at all, and their parameters."""
+    conditions = ["m.arm_id = %s", "m.status = 'active'"]
     params: list[Any] = [arm.id]
     if scope.before is not None:
         conditions.append("(m.session_number < %s OR (m.session_number = %s AND m.seq BETWEEN 1 AND %s))")
@@ -128,6 +132,21 @@ def _nearest_sql(
     for name, values in where.items():
         conditions.append(f"{_FILTERS[name]} = ANY(%s)")
         params.append(list(values))
+    return conditions, params
+
+
+def _newest_sql(arm: ArmRef, scope: Scope, where: Mapping[str, Sequence[str]], limit: int | None) -> tuple[str, list[Any]]:
+    conditions, params = _in_scope(arm, scope, where)
+    join, measured = _measures_sql(arm)
+    sql = f"SELECT {_COLUMNS}, 0, {measured} FROM memory_memory m {join} WHERE {' AND '.join(conditions)} ORDER BY {_NEWEST} LIMIT %s"  # noqa: S608  # only constants are joined in
+    return sql, [*_measures_params(arm), *params, limit]
+
+
+def _nearest_sql(
+    arm: ArmRef, scope: Scope, vector: Vector, where: Mapping[str, Sequence[str]], at_least: float | None, limit: int | None
+) -> tuple[str, list[Any]]:
+    conditions, params = _in_scope(arm, scope, where)
+    conditions.append("m.vector IS NOT NULL")
     join, measured = _measures_sql(arm)
     found = f"SELECT {_COLUMNS}, -(m.vector <#> %s::vector) AS similarity, {measured} FROM memory_memory m {join} WHERE {' AND '.join(conditions)}"  # noqa: S608  # only constants are joined in
     over = "WHERE m.similarity >= %s" if at_least is not None else ""

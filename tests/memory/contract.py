@@ -70,6 +70,10 @@ class MemorySpace:
         hits = [hit for hit in hits if at_least is None or hit.similarity >= at_least]
         return sorted(hits, key=lambda hit: (-hit.similarity, *newest_first(hit.memory)))[:limit]
 
+    def newest(self, *, limit: int | None = None, where: Mapping[str, Sequence[str]] | None = None) -> Sequence[Memory]:
+        found = [m for m in self.memories if all(_value(m, name) in values for name, values in (where or {}).items())]
+        return sorted(found, key=newest_first)[:limit]
+
     def add(self, draft: Draft, session: int, seq: int) -> Memory:
         made = Memory(
             len(self.memories) + 1, draft.kind, session, seq, draft.bot, draft.user, draft.embed_text, draft.r1, 0, session, AT,

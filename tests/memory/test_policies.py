@@ -90,7 +90,7 @@ def test_the_perplexity_scorers_constants_reach_lufy_and_its_reference_keeps_the
     assert (reference.d_recall, reference.d_retain) == (500, 800)
 
 
-def test_a_study_with_an_uncalibrated_encoder_an_unknown_scorer_and_no_such_prompt_hears_of_all_three():
+def test_a_study_with_an_uncalibrated_encoder_an_unknown_scorer_and_no_such_prompt_hears_of_all_three(db):
     from studyplatform.study import loading
 
     text = people.study_toml("four").replace('encoder = "scripted/hash"', 'encoder = "scripted/other"\narousal = "tarot"')
@@ -99,7 +99,7 @@ def test_a_study_with_an_uncalibrated_encoder_an_unknown_scorer_and_no_such_prom
     assert {("memory", "encoder"), ("memory", "arousal"), ("prompts", "reply")} <= paths
 
 
-def test_a_sound_study_has_no_faults():
+def test_a_sound_study_has_no_faults(db):
     from studyplatform.study import loading
 
     assert list(registry.faults(loading.parse(people.study_toml("four")).config)) == []

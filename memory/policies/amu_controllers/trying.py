@@ -41,6 +41,11 @@ class Shelf:
         hits = [Hit(m, float(cosine)) for m, cosine in zip(found, cosines, strict=True) if at_least is None or cosine >= at_least]
         return sorted(hits, key=lambda hit: (-hit.similarity, *newest_first(hit.memory)))[:limit]
 
+    def newest(self, *, limit: int | None = None, where: Mapping[str, Sequence[str]] | None = None) -> Sequence[Memory]:
+        wanted = {name: values for name, values in (where or {}).items() if name != "kind"}
+        found = [m for m in self._held.values() if all(m.fields.get(name) in values for name, values in wanted.items())]
+        return sorted(found, key=newest_first)[:limit]
+
     def take(self, outcome: Outcome, exchange: Exchange) -> None:
         """What an outcome changes."""
         if isinstance(outcome, Update):
