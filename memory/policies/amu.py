@@ -92,12 +92,12 @@ class Amu(MemoryPolicy):
         why: dict[str, Any] = {"gate": prod(terms.values()), "terms": terms, "admission": self.admission}
         if why["gate"] < self.admission:
             return Filter(_refusal(terms), why)
-        candidates, found = self._candidates(record, space)
+        candidates, found = self._candidates(record, controller, space)
         return self._act(exchange, record, candidates, controller, space, ask, why | found)
 
-    def _candidates(self, record: Record, space: Space) -> tuple[Sequence[Hit], dict[str, Any]]:
+    def _candidates(self, record: Record, controller: Controller, space: Space) -> tuple[Sequence[Hit], dict[str, Any]]:
         """The records over τ_s of the same aspect and intent, else of a compatible intent; and which branch had any in scope."""
-        at_least = self.candidate_threshold if self.candidate_threshold is not None else space.threshold("amu_candidate")
+        at_least = self.candidate_threshold if self.candidate_threshold is not None else controller.candidate_threshold(space)
         aspects, intents = record.aspects or (record.aspect,), record.intents or (record.intent,)
         branches: dict[str, tuple[str, ...]] = {"same": intents}
         if self.compatible_intents:

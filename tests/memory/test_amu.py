@@ -316,10 +316,10 @@ def test_the_reference_is_the_papers_controller_with_its_codes_choices():
     )
 
 
-def test_the_papers_encoder_has_the_papers_thresholds_at_any_provider():
+def test_the_papers_encoder_has_the_papers_thresholds_at_any_provider(db):
     found = encoders.get("anywhere/Qwen/Qwen3-Embedding-0.6B").thresholds
     assert (found["amu_candidate"], found["amu_recall"]) == (0.60, 0.55)
 
 
-def test_an_encoder_that_nobody_calibrated_has_none():
+def test_an_encoder_that_nobody_calibrated_has_none(db):
     assert encoders.get("anywhere/other").thresholds == {}

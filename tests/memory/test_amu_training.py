@@ -2,10 +2,12 @@
 
 import json
 from datetime import UTC, datetime, timedelta
+from hashlib import sha256
 from io import StringIO
 
 import numpy as np
 import pytest
+from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import CommandError
 
@@ -69,6 +71,15 @@ def test_training_twice_gives_the_same_file(data):
     first = (data / "scripted_hash.json").read_bytes()
     train(data)
     assert (data / "scripted_hash.json").read_bytes() == first
+
+
+@pytest.mark.parametrize("encoder", ["local/minilm", "scripted/hash"])
+def test_the_committed_weights_are_made_from_what_is_in_the_repository(encoder):
+    made = json.loads(trained.path_of(encoder).read_text())
+    data = settings.BASE_DIR / "bench" / "amu"
+    odd = [path for path in sorted(data.glob("session-*.jsonl")) if int(path.stem[-2:]) % 2 == 1]
+    assert made["trained_on"] == {path.name: sha256(path.read_bytes()).hexdigest() for path in odd}, "run manage.py train_amu_prototype"
+    assert made["sentences"] == {name: sha256((training.FOLDER / name).read_bytes()).hexdigest() for name in training.FILES}
 
 
 def test_weights_that_are_written_and_read_decide_as_before():

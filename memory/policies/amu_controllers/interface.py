@@ -101,6 +101,10 @@ class Controller(ABC):
     def describe(self, said: Said, labels: Labels, space: Space, ask: Ask) -> Record:
         """Stage 2: the record, its relative dates resolved against the time at which it was said."""
 
+    def candidate_threshold(self, space: Space) -> float:
+        """The cosine from which a record is a candidate, where the study sets none: τ_s."""
+        return space.threshold("amu_candidate")
+
     @abstractmethod
     def relate(self, new: Record, old: Sequence[Hit], space: Space, ask: Ask) -> Sequence[Relation]:
         """How a new record stands to each similar stored one, most similar first; an unreadable judgement is `none`."""

@@ -13,7 +13,7 @@ import numpy as np
 from memory.policies.amu_controllers import dates, signs, trained, wording
 from memory.policies.amu_controllers.interface import INTENTS, Controller, Labels, Record, Relation, RelationKind, Said, Sentiment, Slot
 from memory.policies.amu_controllers.learning import Matrix
-from memory.policies.amu_controllers.training import lead_of, weeks_between
+from memory.policies.amu_controllers.training import weeks_between
 from memory.policy import Ask, Hit, Space
 
 LONGEST = 600  # characters of a message that are read
@@ -51,17 +51,22 @@ class Prototype(Controller):
             intents=labels.intents,
         )
 
+    def candidate_threshold(self, space: Space) -> float:
+        """Messages are compared as they were said, which are less alike than the statements that a language model makes of them."""
+        return trained.of(space).cuts.candidate
+
     def relate(self, new: Record, old: Sequence[Hit], space: Space, ask: Ask) -> Sequence[Relation]:
-        """The likeliest candidate is what the model says it is, if it is likely enough; all others are separate."""
+        """The likeliest candidate is what the message does to it; all others are separate."""
         models = trained.of(space)
-        found = [models.relation.of(row) for row in _pairs(new, old, space)]
-        related = [1 - kinds["separate"] for kinds in found]
-        first = max(range(len(found)), key=lambda i: related[i])
-        relations = []
-        for i, kinds in enumerate(found):
-            is_related = i == first and related[i] >= models.cuts.related
-            kind = max(("duplicate", "update"), key=lambda k: kinds[k]) if is_related else "separate"
-            relations.append(Relation(cast(RelationKind, kind), 0.9, {k: round(p, 3) for k, p in kinds.items()}))
+        held = space.nearest(new.summary, where={"kind": ("record",)})
+        rows = np.array(_pairs(new, old, held, space))
+        likely = models.match.probabilities(rows)[:, models.match.classes.index("same")]
+        best = int(likely.argmax())
+        text = new.said or new.summary
+        found = models.verdict.of(trained.verdict_row(rows[best], float(likely[best]), len(held), text, space.embed([text])[0]))
+        relations = [Relation("separate", 0.9, {"match": round(float(p), 3)}) for p in likely]
+        why = {"match": round(float(likely[best]), 3), **{kind: round(p, 3) for kind, p in found.items()}}
+        relations[best] = Relation(cast(RelationKind, _best(found)), 0.9, why)
         return relations
 
     def fuse(self, new: Record, old: Sequence[Mapping[str, Any]], at: datetime, space: Space, ask: Ask) -> Record | None:
@@ -110,15 +115,16 @@ def _statement(text: str, space: Space) -> str:
     return " ".join(part for part, probability in zip(parts, kept, strict=True) if probability >= 0.5) or text
 
 
-def _pairs(new: Record, old: Sequence[Hit], space: Space) -> list[Matrix]:
-    """Rows of `signs.PAIR`: the words as they were said, where they are known, else the summaries."""
+def _pairs(new: Record, old: Sequence[Hit], held: Sequence[Hit], space: Space) -> list[Matrix]:
+    """Rows of `signs.PAIR`: the words as they were said, where they are known, else the summaries. `held`: all records, most similar first."""
     told = {"said": new.said or new.summary, "aspect": new.aspect, "intent": new.intent}
     befores = [hit.memory.user or hit.memory.embed_text for hit in old]
     vectors = space.embed([told["said"], *befores])
-    cosines = [float(vectors[0] @ vector) for vector in vectors[1:]]
     rows = []
-    for hit, before, cosine in zip(old, befores, cosines, strict=True):
+    for hit, before, vector in zip(old, befores, vectors[1:], strict=True):
         fields = {"said": before, "aspect": hit.memory.fields.get("aspect"), "intent": hit.memory.fields.get("intent")}
         weeks = weeks_between(hit.memory.at, new.at) if new.at else 0.0
-        rows.append(signs.pair(told, fields, cosine, lead=lead_of(cosine, cosines), weeks=weeks))
+        others = [other.similarity for other in held[:2] if other.memory.id != hit.memory.id]
+        lead = hit.similarity - (others[0] if others else 0.0)
+        rows.append(signs.pair(told, fields, float(vectors[0] @ vector), lead=lead, weeks=weeks))
     return rows

@@ -16,12 +16,17 @@ from memory.policies.amu_controllers import wording
 Row = NDArray[np.float64]
 
 _PATTERNS = {
-    "first_person": r"\b(?:i|me|my|mine|myself|i['’](?:m|ve|d|ll))\b",
+    "first_person": r"\b(?:i|me|my|mine|myself|im|ive|i['’](?:m|ve|d|ll))\b",
+    "subject": r"\b(?:i|im|ive|we|i['’](?:m|ve|d|ll)|we['’](?:re|ve|d|ll))\b",
     "we": r"\b(?:we|our|ours|us|we['’](?:re|ve|d|ll))\b",
     "possession": r"\b(?:my|our)\b",
     "you": r"\b(?:you|your)\b",
     "third_person": r"\b(?:he|she|they|his|her|their)\b",
     "asks_for": r"\b(?:can|could|would|will) you\b|\b(?:please|tell me|explain|recommend|suggest|translate|write me|help me|give me|show me|remind me)\b",
+    "orders": r"^\W*(?:so |ok |okay |now |please |pls |kindly |quick(?:ly)?,? |just )*(?:write|convert|translate|explain|give|tell|correct|make|draw|read|list|name|show|find|calculate|help|suggest|recommend|define|rephrase|summari[sz]e|check|remind|compare|turn|pick|say|sing|guess|rate|roast|spell|fix|invent|describe|compose|count|quiz|settle|act|pretend|think of|come up)\b",
+    "of_a_stranger": r"\b(?:an?|some|this|that|the|another|one) (?:\w+ )?(?:bloke|guy|man|woman|lad|fella|chap|girl|boy|kid|lady|fellow|person|stranger|customer|cyclist|someone|somebody|neighbou?r|couple)\b|\b(?:someone|somebody|everybody|everyone|people|apparently|they say|i read|read that|heard that)\b",
+    "of_a_second_hand": r"\b(?:my|our) [\w-]+['’]s\b|\bin-law\b",
+    "begins_with_it": r"^\W*(?:it|that|this|there|what a|how|such)\b",
     "question_word": r"^\W*(?:what|who|where|when|why|how|which|is|are|do|does|did|can|could|should|would)\b",
     "greeting": r"^\W*(?:hi|hey|hello|good (?:morning|evening|night|afternoon)|bye|thanks|thank you|cheers|okay|ok|haha|lol|wow|hm+|ah|oh|yes|no|sure|right|nice|great|cool|fair enough)\b",
     "habit": r"\b(?:always|never|usually|every|often|most (?:days|weeks|mornings|evenings)|on (?:mon|tues|wednes|thurs|fri|satur|sun)days|regularly|each)\b",
@@ -35,7 +40,7 @@ _PATTERNS = {
     "changes": r"\b(?:now|no longer|any ?more|instead|switched|changed|moved|stopped|quit|gave up|given up|used to|became|actually|finally|turns out|turned out|cancell?ed|called off|postponed|rescheduled|replaced|swapped|broke up|lost|sold|dropped|ended up|after all|new plan|changed my mind|not going|pushed back|brought forward|went (?:up|down)|increased|raised|lowered|started|upgraded|in the end|since then|correction|not .{1,30} but)\b|\bis off\b",
     "compares": r"\b(?:than|more|less|better|worse|up to|down to|from .{1,25} to)\b",
     "someone": r"\b(?:mother|father|mum|mom|dad|sister|brother|wife|husband|partner|girlfriend|boyfriend|friend|cousin|aunt|uncle|son|daughter|kids?|child|grand\w+|boss|colleague|coworker|neighbou?r|roommate|flatmate|teacher|coach|dog|cat)\b",
-    "denies": r"\b(?:not|no|never|nobody|nothing|without|none)\b|n['’]t\b",
+    "denies": r"\b(?:not|no|never|nobody|nothing|without|none|dont|cant|wont|didnt|doesnt|isnt|arent|wasnt)\b|n['’]t\b",
     "number": r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|forty|fifty|hundred|half)\b",
     "excited": r"!",
     "asks": r"[?？]",
@@ -50,7 +55,7 @@ _VALUE = re.compile(
     re.IGNORECASE,
 )
 KNOWN = ("known_name", "nearest", "shared_words")
-UTTERANCE = (*_SIGNS, "name", "length", "sentences")
+UTTERANCE = (*_SIGNS, "name", "length", "short", "sentences")
 PAIR = (
     "cosine", "cosine_squared", "overlap", "new_in_old", "old_in_new", "denial_differs", "values_differ", "value_added", "name_added", "name_shared",
     "same_aspect", "same_intent", "shorter", "longer", "first", "lead", "changes", "reminds", "compares", "moment", "plan_to_told", "alike_and_changes",
@@ -62,7 +67,9 @@ def utterance(text: str) -> Row:
     """`UTTERANCE`: which signs a text shows, and how long it is."""
     words = text.split()
     shown = [float(bool(sign.search(text))) for sign in _SIGNS.values()]
-    return np.array([*shown, float(bool(_NAME.search(text))), min(len(words), 40) / 20, min(len(wording.sentences(text)), 4) / 4])
+    return np.array(
+        [*shown, float(bool(_NAME.search(text))), min(len(words), 40) / 20, float(len(words) < 7), min(len(wording.sentences(text)), 4) / 4]
+    )
 
 
 def known(text: str, records: Sequence[tuple[str, float]]) -> Row:

@@ -19,36 +19,40 @@ from memory.policy import Space, Vector
 
 FOLDER = Path(__file__).parent / "weights"
 VECTOR_SIZE = 5.0  # what a unit vector is stretched to beside the signs, so that the penalty weighs on both alike
-
+VERDICT_VECTOR_SIZE = 3.0
 KNOWN_SIZE = 2.0
 NEAREST = 20  # records that a message is seen against
 
 
 @dataclass(frozen=True)
 class Cuts:
-    """Probabilities. `keep`: from here on a message is surely personal (.9), `maybe`: perhaps (.7). `related`: from here on the likeliest
-    candidate is a duplicate or an update. `plausible`: what an aspect must have to be among those that are compared."""
+    """`keep`: the probability from which a message is surely personal (.9), `maybe`: perhaps (.7). `candidate`: the cosine from which a record is
+    compared. `plausible`: the probability that an aspect must have for its records to be compared."""
 
     keep: float = 0.5
-    maybe: float = 0.35
-    related: float = 0.5
-    plausible: float = 0.05
+    maybe: float = 0.4
+    candidate: float = 0.2
+    plausible: float = 0.01
+
+
+MODELS = ("keep", "aspect", "intent", "sentiment", "match", "verdict")
 
 
 @dataclass(frozen=True)
 class Trained:
-    """`keep`: filter or keep; `aspect`, `intent`, `sentiment` of what is kept; `relation` over `signs.PAIR`."""
+    """`keep`: filter or keep; `aspect`, `intent`, `sentiment` of what is kept; `match`: whether a record is about the same matter (`signs.PAIR`);
+    `verdict`: how a message stands to the likeliest such record (`verdict_row`)."""
 
     keep: Linear
     aspect: Linear
     intent: Linear
     sentiment: Linear
-    relation: Linear
+    match: Linear
+    verdict: Linear
     cuts: Cuts = Cuts()
 
     def document(self) -> dict[str, Any]:
-        models = {name: getattr(self, name).document() for name in ("keep", "aspect", "intent", "sentiment", "relation")}
-        return {"cuts": vars(self.cuts), "models": models}
+        return {"cuts": vars(self.cuts), "models": {name: getattr(self, name).document() for name in MODELS}}
 
     @classmethod
     def read(cls, document: Mapping[str, Any]) -> "Trained":
@@ -64,6 +68,12 @@ def design(vectors: Vector, texts: list[str] | tuple[str, ...]) -> Matrix:
 def keep_design(made: Matrix, known: Matrix) -> Matrix:
     """Rows of `design` with what is known already (`signs.KNOWN`), for the model of what to keep."""
     return np.hstack([made, KNOWN_SIZE * known])
+
+
+def verdict_row(pair: Matrix, match: float, held: int, text: str, vector: Matrix | Vector) -> Matrix:
+    """One row for the verdict on a message: its likeliest record beside it, how likely that is, how many are held, and the message itself."""
+    odds = np.log((match + 1e-4) / (1 - match + 1e-4))
+    return np.concatenate([pair, [odds, np.log1p(held)], signs.utterance(text), VERDICT_VECTOR_SIZE * np.asarray(vector, dtype=float)])
 
 
 def path_of(encoder: str) -> Path:

@@ -30,9 +30,10 @@ ACTIONS = ("store", "update", "discard", "filter")
 class Penalties:
     """Of the ridge, for each model."""
 
-    keep: float = 0.01
+    keep: float = 0.03
     label: float = 0.01
-    relation: float = 0.003
+    match: float = 0.003
+    verdict: float = 0.01
 
 
 PENALTIES, CUTS = Penalties(), Cuts()
@@ -101,8 +102,8 @@ def fit(conversations: Sequence[Sequence[Turn]], embed: Embed, penalties: Penalt
     aspect, intent = _fit_labels(conversations, embed, penalties.label)
     own = [row for row in sentences() if row.personal == "1"]
     sentiment = learning.fit(_designed(embed, [row.text for row in own]), [SENTIMENTS[row.sentiment] for row in own], penalties.label)
-    relation = _fit_relation(conversations, embed, penalties)
-    return Trained(keep, aspect, intent, sentiment, relation, cuts)
+    match, verdict = _fit_relation(conversations, embed, penalties)
+    return Trained(keep, aspect, intent, sentiment, match, verdict, cuts)
 
 
 def _fit_keep(conversations: Sequence[Sequence[Turn]], embed: Embed, penalty: float) -> Linear:
@@ -136,43 +137,66 @@ def _fit_labels(conversations: Sequence[Sequence[Turn]], embed: Embed, penalty: 
     return learning.fit(made, [a for _, a, _ in rows], penalty), learning.fit(made, [i for _, _, i in rows], penalty)
 
 
-def _fit_relation(conversations: Sequence[Sequence[Turn]], embed: Embed, penalties: Penalties) -> Linear:
-    pairs: list[Matrix] = []
-    kinds: list[str] = []
+@dataclass(frozen=True)
+class Compared:
+    """A kept turn beside all that a perfect store holds then: `rows` of `signs.PAIR`, and the slots that they are for."""
+
+    turn: Turn
+    vector: Vector
+    rows: Matrix
+    slots: tuple[str, ...]
+
+    @property
+    def relation(self) -> str:
+        return {"discard": "duplicate", "update": "update"}.get(self.turn.action, "separate")
+
+    @property
+    def is_match(self) -> list[str]:
+        return ["same" if slot == self.turn.slot else "other" for slot in self.slots]
+
+
+def _fit_relation(conversations: Sequence[Sequence[Turn]], embed: Embed, penalties: Penalties) -> tuple[Linear, Linear]:
+    """(match, verdict): which record is about the same matter, and what a message does to the likeliest one."""
+    compared: list[Compared] = []
     for fold in range(min(FOLDS, len(conversations))):
-        others = [turns for i, turns in enumerate(conversations) if i % FOLDS != fold]
-        labels = _fit_labels(others, embed, penalties.label)
+        labels = _fit_labels([turns for i, turns in enumerate(conversations) if i % FOLDS != fold], embed, penalties.label)
         for turns in conversations[fold::FOLDS]:
-            found, named = pairs_of(turns, embed, labels)
-            pairs += found
-            kinds += named
+            compared += [found for found in comparisons(turns, embed, labels) if found.slots]
+    pairs, named = np.vstack([found.rows for found in compared]), [name for found in compared for name in found.is_match]
     labels = _fit_labels(conversations, embed, penalties.label)
-    for row in statements():
-        pairs.append(_statement_pair(row, embed, labels))
-        kinds.append(row.relation)
-    return learning.fit(np.array(pairs), kinds, penalties.relation)
+    stated = np.array([_statement_pair(row, embed, labels) for row in statements()])
+    match = learning.fit(
+        np.vstack([pairs, stated]), [*named, *("other" if row.relation == "separate" else "same" for row in statements())], penalties.match
+    )
+    verdicts = np.array([_verdict_row(found, match) for found in compared])
+    return match, learning.fit(verdicts, [found.relation for found in compared], penalties.verdict)
 
 
-def pairs_of(turns: Sequence[Turn], embed: Embed, labels: tuple[Linear, Linear]) -> tuple[list[Matrix], list[str]]:
-    """Each kept turn beside all that a perfect store holds then: (rows of `signs.PAIR`, relations)."""
+def _verdict_row(found: Compared, match: Linear) -> Matrix:
+    likely = match.probabilities(found.rows)[:, match.classes.index("same")]
+    best = int(likely.argmax())
+    return trained.verdict_row(found.rows[best], float(likely[best]), len(found.slots), found.turn.text, found.vector)
+
+
+def comparisons(turns: Sequence[Turn], embed: Embed, labels: tuple[Linear, Linear]) -> list[Compared]:
+    """Each kept turn beside what a perfect store holds then."""
     texts = [turn.text for turn in turns]
     vectors = embed(texts)
     named = [_labelled(made, turn.text, labels) for made, turn in zip(design(vectors, texts), turns, strict=True)]
     held: dict[str, int] = {}
-    rows: list[Matrix] = []
-    kinds: list[str] = []
+    found = []
     for i, turn in enumerate(turns):
         if turn.action == "filter":
             continue
-        at_hand = list(held.items())
-        cosines = [float(vectors[i] @ vectors[j]) for _, j in at_hand]
-        for (slot, j), cosine in zip(at_hand, cosines, strict=True):
-            lead = lead_of(cosine, cosines)
-            rows.append(signs.pair(named[i], named[j], cosine, lead=lead, weeks=weeks_between(turns[j].at, turn.at)))
-            kinds.append({"discard": "duplicate", "update": "update"}.get(turn.action, "separate") if slot == turn.slot else "separate")
+        cosines = [float(vectors[i] @ vectors[j]) for j in held.values()]
+        rows = [
+            signs.pair(named[i], named[j], cosine, lead=lead_of(cosine, cosines), weeks=weeks_between(turns[j].at, turn.at))
+            for j, cosine in zip(held.values(), cosines, strict=True)
+        ]
+        found.append(Compared(turn, vectors[i], np.array(rows), tuple(held)))
         if turn.action != "discard":
             held[turn.slot] = i
-    return rows, kinds
+    return found
 
 
 def lead_of(cosine: float, all_cosines: Sequence[float]) -> float:
