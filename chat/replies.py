@@ -226,7 +226,7 @@ def _request(writing: Writing, recalled: Recalled) -> tuple[streaming.Request, p
         summary=recalled.key_summary,
         lines=recalled.lines,
         recent=writing.recent,
-        memory_chars=chat.memory_chars,
+        memory_chars=occasion.memory.arm.policy.prompt_chars(chat.memory_chars),
     )
     try:
         model = providers.resolve(chat.response_model)

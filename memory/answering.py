@@ -40,7 +40,7 @@ def answer(arm: ArmRef, session: Session, progress: Progress = lambda done, tota
     pairs = list(QAPair.objects.filter(session__in=sources).select_related("session").order_by("session__number", "number"))
     asked = set(QAAnswer.objects.filter(arm_id=arm.id, after_session=session.number).values_list("pair_id", flat=True))
     missing = [pair for pair in pairs if pair.pk not in asked]
-    key_summary = arms.key_summary(arm.id, session.number + 1)
+    key_summary = arms.shown_summary(arm, session.number + 1)
     for done, pair in enumerate(missing, start=len(pairs) - len(missing) + 1):
         QAAnswer.objects.bulk_create([_ask(arm, session, pair, key_summary)], ignore_conflicts=True)
         progress(done, len(pairs))
@@ -68,7 +68,7 @@ def answer_again(arm: ArmRef, session: Session, model: str, progress: Progress =
     """
     firsts = QAAnswer.objects.filter(arm_id=arm.id, after_session=session.number).select_related("pair__session")
     missing = list(firsts.exclude(seconds__model=model).order_by("pair__session__number", "pair__number"))
-    key_summary = arms.key_summary(arm.id, session.number + 1)
+    key_summary = arms.shown_summary(arm, session.number + 1)
     for done, first in enumerate(missing, start=1):
         given = _given(arm, session, first.pair, key_summary, Recall(used=tuple(_hits(arm, first))), model)
         row = SecondAnswer(first=first, model=model, answer=given.text, abstained=given.abstained, failed=given.failed)
@@ -99,7 +99,7 @@ class _Given:
 
 def _given(arm: ArmRef, session: Session, pair: QAPair, key_summary: str, found: Recall, model: str) -> _Given:
     purpose = asking.Purpose("answer", arm.study_id, session.code, session.pk, _number(pair))
-    memory = "\n".join(prompt_lines(found, arm.config.chat.memory_chars)) or "(nothing)"
+    memory = "\n".join(prompt_lines(found, arm.policy.prompt_chars(arm.config.chat.memory_chars))) or "(nothing)"
     try:
         answer = asking.ask(
             Answer,

@@ -76,7 +76,8 @@ def arm_ref(arm: Arm) -> ArmRef:
 
 def session_ref(session: Session) -> SessionRef:
     """What recall needs to know about a session; made once per connection or reply."""
-    return SessionRef(session.pk, session.code, session.number, load(session.arm_id), key_summary(session.arm_id, session.number))
+    arm = load(session.arm_id)
+    return SessionRef(session.pk, session.code, session.number, arm, shown_summary(arm, session.number))
 
 
 def shared_arm_id(participant_id: int) -> int | None:
@@ -90,6 +91,11 @@ def session_ids(arm: Arm) -> dict[int, int]:
     shared = sessions.filter(arm__condition=None).values_list("number", "pk")
     own = sessions.filter(arm_id=arm.pk).values_list("number", "pk")
     return {**dict(shared), **dict(own)}
+
+
+def shown_summary(arm: ArmRef, before: int) -> str:
+    """The key summary as the arm's prompts show it: all but those of a bound that goes without do."""
+    return key_summary(arm.id, before) if arm.policy.sees_summary() else ""
 
 
 def key_summary(arm_id: int, before: int) -> str:

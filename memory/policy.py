@@ -131,11 +131,15 @@ class Query:
 
 @dataclass(frozen=True)
 class When:
-    """`session`: the arm's session number s; `instant`: aware; `zone`: the participant's IANA time zone."""
+    """`session`: the arm's session number s; `instant`: aware; `zone`: the participant's IANA time zone.
+
+    `began`: when each of the arm's sessions began, by number; given to a `retain` that forgets at the opening, in days.
+    """
 
     session: int
     instant: datetime
     zone: str = "UTC"
+    began: Mapping[int, datetime] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -221,7 +225,10 @@ class Ask(Protocol):
 
 
 class MemoryPolicy(ABC):
-    """One memory system. Subclasses are frozen dataclasses."""
+    """One memory system. Subclasses are frozen dataclasses.
+
+    `measures`: what is scored about every exchange before `retain`. `forgets_at`: a session's close, or the opening of the next one.
+    """
 
     name: ClassVar[str]
     version: ClassVar[int]
@@ -231,6 +238,14 @@ class MemoryPolicy(ABC):
     def calibrated(self, scales: Mapping[str, Scale]) -> Self:
         """This policy with the constants of the scorers that a study uses, by measure. Default: it has none."""
         return self
+
+    def prompt_chars(self, allowed: int) -> int:
+        """How much recalled text may go into a prompt, in characters, where a study allows `allowed`. Only a bound takes more."""
+        return allowed
+
+    def sees_summary(self) -> bool:
+        """Whether the key summary stands in this system's prompts. Only a bound goes without."""
+        return True
 
     def encode(self, exchange: Exchange, space: Space, ask: Ask) -> Outcome:
         """What one exchange becomes. Default: stored as it is."""
@@ -246,7 +261,7 @@ class MemoryPolicy(ABC):
         return ()
 
     def retain(self, memories: Sequence[Memory], now: When, rng: Random) -> Sequence[Verdict]:
-        """One verdict per memory. `now.session` is the session that just ended. Default: all kept."""
+        """One verdict per memory. `now.session` is the session that just ended, `now.instant` its end or the next one's opening. Default: all kept."""
         return [Verdict(m, True, i, 1.0) for i, m in enumerate(sorted(memories, key=newest_first), start=1)]
 
 

@@ -1,6 +1,6 @@
 """Recall, on the path of every reply: one embedding, one or two statements, no model (unless the policy itself asks one).
 
-It only reads. What it moves (R1 of what is used, R2 of what is passed over, the ledger) goes into the statement with which the chat commits the
+It only reads, but for a policy that forgets when a session opens: that is done before its opener. What it moves (R1 of what is used, R2 of what is passed over, the ledger) goes into the statement with which the chat commits the
 reply, so that a reply that is made twice counts once.
 """
 
@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from memory import forgetting
 from memory.arms import SessionRef, session_ref
 from memory.asking import Asker
 from memory.policy import Hit, Memory, Query, Recall, When
@@ -74,13 +75,15 @@ def recall_unless_writing(
     in_scope, unseen = usable or _open_writes(session, before_seq)
     if in_scope and waited_ms < chat.write_wait_ms:
         return None
+    if query.kind == "opening":
+        forgetting.at_opening(session.arm, session.number, instant)
     space = ArmSpace(session.arm, Scope(session.number, before_seq))
     ask = Asker(session.arm, purpose="recall", session_code=session.code, session_id=session.id, hurried=True)
     found = session.arm.policy.recall(query, space, When(session.number, instant, session.arm.zone), ask)
     return Recalled(
         used=found.used,
         passed_over=found.passed_over,
-        lines=prompt_lines(found, chat.memory_chars),
+        lines=prompt_lines(found, session.arm.policy.prompt_chars(chat.memory_chars)),
         key_summary=session.key_summary,
         unseen_writes=unseen,
         recall_ms=waited_ms + (time.perf_counter() - started) * 1000,

@@ -9,9 +9,14 @@ from pydantic import TypeAdapter, ValidationError
 from memory import encoders
 from memory.measures import registry as measures
 from memory.policies.amu import Amu
+from memory.policies.compressed_history import CompressedHistory
+from memory.policies.full_history import FullHistory
 from memory.policies.lufy import Lufy
 from memory.policies.memory_bank import MemoryBank
+from memory.policies.memory_bank_original import MemoryBankOriginal
 from memory.policies.naive_rag import NaiveRag
+from memory.policies.no_memory import NoMemory
+from memory.policies.sliding_window import SlidingWindow
 from memory.policy import MemoryPolicy, Scale
 from studyplatform.llm import prompts, providers
 from studyplatform.study.config import ConditionTable, StudyConfig
@@ -23,11 +28,15 @@ Fault = tuple[tuple[str | int, ...], str]
 
 @dataclass(frozen=True)
 class Preset:
-    """A policy with parameters; `thresholds`: the calibrated cosines that it asks the encoder for, by the parameter that overrides each."""
+    """A policy with parameters; `thresholds`: the calibrated cosines that it asks the encoder for, by the parameter that overrides each.
+
+    `bound`: no memory system that is compared, but what remembering nothing or everything gives; tables print it as a bound.
+    """
 
     policy: type[MemoryPolicy]
     parameters: Mapping[str, Any] = field(default_factory=dict)
     thresholds: Mapping[str, str] = field(default_factory=lambda: {"threshold": "reply", "opening_threshold": "opening"})
+    bound: bool = False
 
 
 _REFERENCE = {
@@ -46,12 +55,17 @@ _AMU_REFERENCE = {"controller": "model", "personal_requests": False, "compatible
 PRESETS: dict[str, Preset] = {
     "naive_rag": Preset(NaiveRag),
     "memory_bank": Preset(MemoryBank),
+    "memory_bank_original": Preset(MemoryBankOriginal, {}, {}),
     "lufy": Preset(Lufy),
     "lufy_reference": Preset(Lufy, _REFERENCE, {"threshold": "reply_reference", "opening_threshold": "opening"}),
     "lufy_top10pct": Preset(Lufy, {"session_slots": False}),
     "lufy_r2_sign": Preset(Lufy, {"r2_sign": -1}),
     "amu": Preset(Amu, {}, _AMU),
     "amu_reference": Preset(Amu, _AMU_REFERENCE, _AMU),
+    "no_memory": Preset(NoMemory, {}, {}, bound=True),
+    "sliding_window": Preset(SlidingWindow, {}, {}, bound=True),
+    "compressed_history": Preset(CompressedHistory, {}, {}, bound=True),
+    "full_history": Preset(FullHistory, {}, {}, bound=True),
 }
 
 

@@ -28,7 +28,6 @@ ABLATIONS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
         "gate": {"admission": 0.0},
     },
 }
-BOUNDS = ("no_memory", "sliding_window", "compressed_history", "full_history")
 
 
 class BadVariant(Exception):
@@ -47,7 +46,8 @@ class Variant(BaseModel):
     @property
     def shown(self) -> str:
         """`lufy`, `lufy alpha=0.2`; a bound says that it is one."""
-        bound = " (bound)" if self.preset in BOUNDS else ""
+        known = registry.PRESETS.get(self.preset)
+        bound = " (bound)" if known is not None and known.bound else ""
         changed = " ".join(f"{name}={value}" for name, value in self.overrides.items())
         return self.label or f"{self.preset}{bound}" + (f" {changed}" if changed else "")
 
