@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memory import encoders
-from memory.measures.scorer import Context, Score, Scorer
+from memory.measures.scorer import Context, Score, Scorer, in_words
 from memory.policy import Exchange
 
 WEIGHTS = Path(__file__).parent / "weights"
@@ -30,20 +30,21 @@ _STRONG = frozenset(_STRONG_TEXT.split())
 
 
 class RidgeArousal(Scorer):
-    """`encoder`: the one whose embeddings the weights are for. An empty text counts as the mean, marked as a fallback."""
+    """`encoder`: the one whose embeddings the weights are for. Emoji are read by their names. An empty text counts as the mean, marked as a fallback."""
 
     measure: ClassVar[str] = "arousal"
 
     def __init__(self, encoder: str = "local/minilm") -> None:
         self.id = "ridge_emobank"
-        self.version = f"1:{encoder}"
+        self.version = f"2:{encoder}"
         self._encoder = encoder
 
     def score(self, exchange: Exchange, context: Context) -> Score:
         if not exchange.user.strip():
             return Score(weights(self._encoder).mean, fallback=True)
-        vectors = encoders.get(self._encoder).embed([exchange.user])
-        return Score(float(predict(weights(self._encoder), vectors, [exchange.user])[0]))
+        said = in_words(exchange.user)
+        vectors = encoders.get(self._encoder).embed([said])
+        return Score(float(predict(weights(self._encoder), vectors, [said])[0]))
 
 
 @dataclass(frozen=True)

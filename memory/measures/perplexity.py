@@ -4,10 +4,10 @@ An OpenAI-compatible chat endpoint gives no log-probabilities of a given text, s
 then `/completion` with a grammar that leaves it no choice but the utterance's own token ids, and reads what each would have cost it.
 Full precision, no token dropped (the LUFY paper's code rounds and drops the most surprising ones).
 
-Both texts are sent as token ids, read as plain text: `<|im_start|>` in a message is eight ordinary tokens and not a turn of a dialogue. The
+Emoji in the utterance are read by their names. Both texts are sent as token ids, read as plain text: `<|im_start|>` in a message is eight ordinary tokens and not a turn of a dialogue. The
 utterance is tokenised by itself, so its first token follows the line break without a space of its own.
 
-A token that is a part of a character (of most emoji, of many letters beyond Latin) cannot be forced: the server says only whole characters. Its
+A token that is a part of a character (of many letters beyond Latin) cannot be forced: the server says only whole characters. Its
 log-probability is looked up in the list of all that may come next, which is as exact and costs one request per token.
 """
 
@@ -21,7 +21,7 @@ from typing import Any, ClassVar
 
 import httpx
 
-from memory.measures.scorer import Context, Score, Scorer
+from memory.measures.scorer import Context, Score, Scorer, in_words
 from memory.policy import Exchange, Scale
 from studyplatform.llm import providers
 from studyplatform.llm.streaming import ModelFailed
@@ -41,7 +41,7 @@ class ServerPerplexity(Scorer):
 
     def __init__(self, model: str, scale: Scale | None) -> None:
         self.id = f"server:{model}"
-        self.version = "2"
+        self.version = "3"
         self.scale = scale
         self._model = model
 
@@ -52,7 +52,7 @@ class ServerPerplexity(Scorer):
             headers["Authorization"] = f"Bearer {target.key}"
         server = _Server(target.url.removesuffix("/v1"), headers)
         try:
-            tokens = server.tokens(exchange.user)[:MAX_TOKENS]
+            tokens = server.tokens(in_words(exchange.user))[:MAX_TOKENS]
             before = server.tokens(f"{exchange.bot}\n") if exchange.bot else server.start()
             log_probabilities = server.log_probabilities([token.id for token in before], tokens)
         except (httpx.HTTPError, ValueError, KeyError) as error:

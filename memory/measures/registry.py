@@ -11,13 +11,9 @@ from studyplatform.study.config import StudyConfig
 
 # The perplexity of each model has its own scale. Cap: the 95th percentile over the participants' utterances of a calibration set;
 # divisor: such that the term's mean is .304, the mean of the arousal term (memory-systems 1.7, row 3). `manage.py calibrate_scorer`
-# finds both; these are of released LUFY conversations, scorer version 2, November 2026.
+# finds both; these are of released LUFY conversations, November 2026. What the numbers mean: docs/memory/lufy.md.
 PERPLEXITY_SCALES: dict[str, Scale] = {
-    # n = 500 exchanges, seed 1 (another 500, seed 2: cap 5,014.8 with a 95 % interval of 2,300 to 14,300, divisor 5,464.6). The tail is long because the perplexity of a one-word reply is the improbability of a single first
-    # token: median 3,525 of one word, 54 of more than twenty. A small model puts most of what may follow a line break on
-    # capitals and on whole sentences (“Yes.” 63, “Yes” 221, “yes” 6,974, “ok” 729,000 after the same question). Its chat template
-    # lowers the last to 29,000, still far above the median; a start token before the bot's words changes less than that.
-    "local/smollm2": Scale(cap=6831.6, divisor=6254.5),
+    "local/smollm2": Scale(cap=6831.6, divisor=6254.5),  # n = 500 exchanges, seed 1
     "scripted/script": Scale(cap=460.5, divisor=1260.8),  # n = 2,569, all
 }
 

@@ -4,6 +4,8 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar
 
+import emoji
+
 from memory.policy import Exchange, Scale
 from studyplatform.llm.asking import Purpose
 
@@ -28,6 +30,15 @@ class Context:
 
     def purpose(self, name: str) -> Purpose:
         return Purpose(name, self.study_id, self.session_code, self.session_id, self.seq)
+
+
+def in_words(text: str) -> str:
+    """What was said with every emoji by its name, for models that were not trained on emoji (memory-systems 1.7, row 20). What is stored stays as it is.
+
+    >>> in_words("Yes 🙂")
+    'Yes :slightly_smiling_face:'
+    """
+    return emoji.demojize(text)
 
 
 class Scorer(ABC):

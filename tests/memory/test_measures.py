@@ -88,6 +88,12 @@ def test_a_threshold_is_judged_by_what_is_recalled_over_it():
     assert thresholds == {"reply": pytest.approx(0.274, abs=2e-3), "reply_reference": pytest.approx(0.1, abs=2e-3)}
 
 
+def test_an_emoji_is_measured_by_its_name_and_stored_as_it_is(script):
+    for scorer in (arousal.RidgeArousal("scripted/hash"), ServerPerplexity("scripted/script", Scale(400, 1000))):
+        assert scorer.score(said("I won 🎉"), CONTEXT) == scorer.score(said("I won :party_popper:"), CONTEXT)
+        assert scorer.score(said("I won 🎉"), CONTEXT) != scorer.score(said("I won 😭"), CONTEXT)
+
+
 def test_a_server_that_is_down_is_not_a_measure(script):
     script.fail("server_error", endpoint="completion")
     with pytest.raises(ModelFailed):
