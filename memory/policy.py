@@ -122,11 +122,15 @@ Outcome = Store | Update | Discard | Filter | Error
 
 @dataclass(frozen=True)
 class Query:
-    """`recent`: the last utterances, oldest first, within the study's context window; `last`: the participant's newest."""
+    """`recent`: the last utterances, oldest first, within the study's context window; `last`: the participant's newest.
+
+    `wanted`: how many memories are looked for, used and passed over together; a benchmark asks every policy for as many.
+    """
 
     kind: Literal["reply", "opening", "question"]
     last: str
     recent: tuple[str, ...] = ()
+    wanted: int = 2
 
 
 @dataclass(frozen=True)
@@ -291,5 +295,5 @@ def threshold_of(query: Query, space: Space, *, reply: float | None, opening: fl
 
 def recall_by_cosine(query: Query, space: Space, *, at_least: float, utterances: int) -> Recall:
     """Rank 1 by cosine is used, rank 2 passed over (LUFY paper, table 3: the retrieval of the arms without importance)."""
-    hits = space.nearest(query_text(query, utterances), at_least=at_least, limit=2)
-    return Recall(tuple(hits[:1]), tuple(hits[1:2]), {"threshold": at_least})
+    hits = space.nearest(query_text(query, utterances), at_least=at_least, limit=query.wanted)
+    return Recall(tuple(hits[:1]), tuple(hits[1:]), {"threshold": at_least})

@@ -91,10 +91,10 @@ class Lufy(MemoryPolicy):
     def recall(self, query: Query, space: Space, now: When, ask: Ask) -> Recall:
         """Candidates over the threshold, re-ranked by cosine + α·importance: the first is used, the second passed over."""
         at_least = threshold_of(query, space, reply=self.threshold, opening=self.opening_threshold, name=self.threshold_name)
-        found = space.nearest(query_text(query, self.query_utterances), at_least=at_least, limit=self.pool)
+        found = space.nearest(query_text(query, self.query_utterances), at_least=at_least, limit=self.pool and max(self.pool, query.wanted))
         scored = [self._score(hit, now) for hit in found]
         ranked = sorted(scored, key=lambda hit: (-hit.terms["score"], *newest_first(hit.memory)))
-        return Recall(tuple(ranked[:1]), tuple(ranked[1:2]), {"threshold": at_least, "candidates": len(ranked)})
+        return Recall(tuple(ranked[:1]), tuple(ranked[1 : query.wanted]), {"threshold": at_least, "candidates": len(ranked)})
 
     def _score(self, hit: Hit, now: When) -> Hit:
         terms = self.importance(hit.memory, now.session - hit.memory.last_recalled, self.d_recall, self.k_recall)

@@ -198,7 +198,8 @@ def _answer(call: LLMCall, target: Resolved, model: Model, form: Form) -> str:
 @transaction.atomic
 def _begin(call: LLMCall) -> None:
     """Write the request down. The person's row is held for that moment: a withdrawal comes before, or finds the new row."""
-    person = Participant.objects.select_for_update(no_key=True, of=("self",)).filter(sessions=call.session_id).first()
+    people = Participant.objects.select_for_update(no_key=True, of=("self",))
+    person = people.filter(sessions=call.session_id).first() if call.session_id is not None else None
     if person is not None and person.state == Participant.State.WITHDRAWN:
         raise Withdrawn
     call.save(force_insert=True)
