@@ -7,6 +7,7 @@ from memory.measures.importance import ModelImportance
 from memory.measures.perplexity import ServerPerplexity
 from memory.measures.scorer import Scorer
 from memory.policy import Scale
+from studyplatform.llm import providers
 from studyplatform.study.config import StudyConfig
 
 # The perplexity of each model has its own scale. Cap: the 95th percentile over the participants' utterances of a calibration set;
@@ -33,7 +34,13 @@ def _scripted(config: StudyConfig) -> bool:
 
 
 AROUSAL: dict[str, Callable[[StudyConfig], Scorer]] = {"ridge_emobank": _arousal}
-PERPLEXITY: dict[str, Callable[[StudyConfig], Scorer]] = {"local": _perplexity}
+# The paper's model and its code's, wherever a deployment serves them (provider `perplexity`), with the paper's cap and the fitted divisor.
+_GPT2 = Scale(cap=160.0, divisor=400.0)
+PERPLEXITY: dict[str, Callable[[StudyConfig], Scorer]] = {
+    "local": _perplexity,
+    "gpt2_large": lambda config: _perplexity(config) if _scripted(config) else ServerPerplexity("perplexity/gpt2-large", _GPT2),
+    "gpt2": lambda config: _perplexity(config) if _scripted(config) else ServerPerplexity("perplexity/gpt2", _GPT2),
+}
 
 
 def of(config: StudyConfig) -> tuple[Scorer, ...]:
@@ -53,3 +60,8 @@ def faults(config: StudyConfig) -> Iterator[tuple[tuple[str | int, ...], str]]:
         name = getattr(config.memory, key)
         if name not in known:
             yield ("memory", key), f"There is no scorer “{name}”. There are: {', '.join(known)}."
+    if config.memory.perplexity.startswith("gpt2") and not _scripted(config):
+        try:
+            providers.resolve("perplexity/gpt2")
+        except providers.UnknownProvider as error:
+            yield ("memory", "perplexity"), str(error)
