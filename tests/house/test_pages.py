@@ -16,7 +16,9 @@ INLINE = {
     "a script address": re.compile(r"javascript:"),
     "another host": re.compile(r"(?:src|href)=[\"'](?:https?:)?//"),
 }
-ARMS = re.compile(r"naive[\s_-]?rag|memory[\s_-]?bank|(?<![a-z])(?:lufy|amu)(?![a-z])", re.I)
+ARMS = re.compile(
+    r"naive[\s_-]?rag|memory[\s_-]?bank|no_memory|sliding[\s_-]?window|(?:compressed|full)[\s_-]?history|(?<![a-z])(?:lufy|amu)(?![a-z])", re.I
+)
 
 
 @pytest.mark.parametrize("what", INLINE)
