@@ -7,11 +7,11 @@ nothing to show, the section is there all the same and reads the same in every a
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from memory.quotation import quoted
 from studyplatform.llm.prompts import Message, Prompt
 
 NOTHING = "(nothing yet)"
 _LANGUAGES = {"en": "English", "ja": "Japanese"}
-_HARMLESS = str.maketrans({"<": "‹", ">": "›"})
 
 
 @dataclass(frozen=True)
@@ -48,12 +48,6 @@ def compose(
 def language_name(code: str) -> str:
     """A participant's language, as a prompt names it."""
     return _LANGUAGES.get(code, code)
-
-
-def quoted(text: str, at_most: int) -> str:
-    """Text as data: one line, no angle brackets, at most `at_most` characters."""
-    line = " ".join(text.split()).translate(_HARMLESS)
-    return line if len(line) <= at_most else line[: at_most - 1].rstrip() + "…"
 
 
 def _notes(lines: Sequence[str], at_most: int) -> str:

@@ -12,12 +12,14 @@ from memory.arms import ArmRef
 from memory.asking import Asker
 from memory.models import QAAnswer, SecondAnswer
 from memory.policy import Hit, Query, Recall, When
+from memory.quotation import quoted
 from memory.recalling import prompt_lines
 from memory.space import ArmSpace, Scope, named
 from studyplatform.llm import asking
 from studyplatform.study.models import QAPair, Session
 
 MAX_TOKENS = 160
+QUESTION_CHARS = 1_000
 Progress = Callable[[int, int], None]
 
 
@@ -99,16 +101,17 @@ class _Given:
 
 def _given(arm: ArmRef, session: Session, pair: QAPair, key_summary: str, found: Recall, model: str) -> _Given:
     purpose = asking.Purpose("answer", arm.study_id, session.code, session.pk, _number(pair))
-    memory = "\n".join(prompt_lines(found, arm.policy.prompt_chars(arm.config.chat.memory_chars))) or "(nothing)"
+    allowed = arm.policy.prompt_chars(arm.config.chat.memory_chars)
+    memory = "\n".join(prompt_lines(found, allowed)) or "(nothing)"
     try:
         answer = asking.ask(
             Answer,
             purpose,
             asking.Model(model, max_tokens=MAX_TOKENS),
             arm.config.prompts.answer,
-            key_summary=key_summary or "(nothing)",
+            key_summary=quoted(key_summary, allowed) or "(nothing)",
             memory=memory,
-            question=pair.question,
+            question=quoted(pair.question, QUESTION_CHARS),
         ).answer
     except asking.BadAnswer as error:
         return _Given("", str(error)[:200])

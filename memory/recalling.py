@@ -12,14 +12,16 @@ from datetime import datetime
 from typing import Any
 
 from memory import forgetting
-from memory.arms import SessionRef, session_ref
+from memory.arms import SessionRef, session_ref, shown_summary
 from memory.asking import Asker
 from memory.policy import Hit, Memory, Query, Recall, When
+from memory.quotation import shortened, unquoted
 from memory.space import ArmSpace, Scope, planned_once
 
 __all__ = ["Recalled", "SessionRef", "counters", "recall", "session_ref"]
 
 POLL_S = 0.04
+LEAST_CHARS = 12  # of a memory, else it is left out
 
 
 @dataclass(frozen=True)
@@ -27,7 +29,7 @@ class Recalled:
     """What one reply remembers.
 
     `lines`: the recalled memories as quoted, capped data for the prompt. `unseen_writes`: earlier exchanges whose writing had not ended.
-    `recall_ms`: of the whole recall, `waited_ms`: of that, waiting for writes.
+    `recall_ms`: of the whole recall, `waited_ms`: of that, waiting for writes. `looked`: whether memory was asked at all.
     """
 
     used: tuple[Hit, ...] = ()
@@ -38,6 +40,7 @@ class Recalled:
     recall_ms: float = 0.0
     waited_ms: float = 0.0
     why: Mapping[str, Any] = field(default_factory=dict)
+    looked: bool = False
 
 
 def recall(*, session: SessionRef, query: Query, instant: datetime, context_from_seq: int) -> Recalled:
@@ -84,12 +87,19 @@ def recall_unless_writing(
         used=found.used,
         passed_over=found.passed_over,
         lines=prompt_lines(found, session.arm.policy.prompt_chars(chat.memory_chars)),
-        key_summary=session.key_summary,
+        key_summary=_key_summary(session),
         unseen_writes=unseen,
         recall_ms=waited_ms + (time.perf_counter() - started) * 1000,
         waited_ms=waited_ms,
         why=found.why,
+        looked=True,
     )
+
+
+def _key_summary(session: SessionRef) -> str:
+    """As it was when the session began; read again where people may take something back while they talk."""
+    during = session.arm.config.memory.about_me == "during"
+    return shown_summary(session.arm, session.number) if during else session.key_summary
 
 
 def _open_writes(session: SessionRef, before_seq: int) -> tuple[int, int]:
@@ -106,15 +116,13 @@ def _open_writes(session: SessionRef, before_seq: int) -> tuple[int, int]:
 def prompt_lines(found: Recall, at_most_chars: int) -> tuple[str, ...]:
     """The used memories as quoted data, best first, together at most `at_most_chars` characters.
 
-    Quotes, angle brackets and line breaks are taken out of the words, so that nothing in a memory can end its quotation and speak as an
-    instruction.
+    Quotation marks, angle brackets and line breaks are taken out of the words (`memory.quotation`), so that nothing in a memory can end its
+    quotation and speak as an instruction.
     """
     lines: list[str] = []
     left = at_most_chars
     for hit in found.used:
-        line = describe(hit.memory)
-        if len(line) > left:
-            line = line[: max(0, left - 2)].rstrip() + "…”" if left > 40 else ""
+        line = describe(hit.memory, left)
         if not line:
             break
         lines.append(line)
@@ -122,20 +130,22 @@ def prompt_lines(found: Recall, at_most_chars: int) -> tuple[str, ...]:
     return tuple(lines)
 
 
-def describe(memory: Memory) -> str:
-    """One memory in one line."""
-    if memory.kind != "exchange":
-        return f"Conversation {memory.session}: “{_quoted(memory.embed_text)}”"
-    if memory.bot:
-        return f"Conversation {memory.session}: after “{_quoted(memory.bot)}” the person said “{_quoted(memory.user)}”"
-    return f"Conversation {memory.session}: the person said “{_quoted(memory.user)}”"
+def describe(memory: Memory, at_most: int) -> str:
+    """One memory in one line of at most `at_most` characters, every quotation closed; empty where not even a few words of it fit.
 
-
-_UNQUOTED = str.maketrans({"“": "'", "”": "'", '"': "'", "<": "‹", ">": "›", "`": "'"})
-
-
-def _quoted(text: str) -> str:
-    return " ".join(text.split()).translate(_UNQUOTED)
+    Where not all fits, what the bot said gives way first, down to a quarter of the room.
+    """
+    bot = unquoted(memory.bot) if memory.kind == "exchange" else ""
+    said = unquoted(memory.user if memory.kind == "exchange" else memory.embed_text)
+    before = f"Conversation {memory.session}: " + ("after “" if bot else "")
+    between = ("” " if bot else "") + ("the person said “" if memory.kind == "exchange" else "“")
+    room = at_most - len(f"{before}{between}”")
+    if room < len(bot) + len(said):
+        if room < LEAST_CHARS:
+            return ""
+        bot = shortened(bot, max(room - len(said), room // 4))
+        said = shortened(said, room - len(bot))
+    return f"{before}{bot}{between}{said}”"
 
 
 _COUNT = """, hit AS (
@@ -151,16 +161,27 @@ _COUNT = """, hit AS (
 )"""
 
 
+_NOTHING = """, counted AS (
+  INSERT INTO memory_memoryevent (arm_id, session_number, seq, what, why)
+  SELECT %(hit_arm)s, %(hit_session)s, %(hit_seq)s, 'nothing', %(nothing)s::jsonb FROM {once}
+)"""
+
+
 def counters(recalled: Recalled, session: SessionRef, seq: int, *, once: str) -> tuple[str, dict[str, Any]]:
     """What the recall moves, as WITH clauses for the very statement that commits the reply, and their parameters.
 
     Nothing moves unless that statement's clause `once` has a row. `seq`: of the participant's turn that is answered; for an opener 1.
-    R1 and last recalled of what was used, R2 of what was passed over, and one ledger event each with its rank and every term of its score.
+    R1 and last recalled of what was used, R2 of what was passed over, and one ledger event each with its rank and every term of its score; where
+    nothing was found, one event that says so.
     """
     hits = [(hit.memory.id, True, _why(hit, rank, recalled)) for rank, hit in enumerate(recalled.used, start=1)]
     hits += [(hit.memory.id, False, _why(hit, rank, recalled)) for rank, hit in enumerate(recalled.passed_over, start=len(hits) + 1)]
-    if not hits:
+    if not hits and not recalled.looked:
         return "", {}
+    if not hits:
+        why = {"unseen_writes": recalled.unseen_writes, **recalled.why}
+        values = {"nothing": json.dumps(why, ensure_ascii=False, default=str)}
+        return _NOTHING.format(once=once), {**values, "hit_arm": session.arm.id, "hit_session": session.number, "hit_seq": seq}
     return _COUNT.format(once=once), {
         "hits": json.dumps(hits),
         "hit_arm": session.arm.id,

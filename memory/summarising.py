@@ -13,7 +13,9 @@ from memory.ledger import Entry
 from memory.ledger import write as write_events
 from memory.models import Memory, Summary
 from memory.policy import Draft, Exchange
+from memory.quotation import quoted, transcript
 from memory.remembering import insert, lock
+from memory.remembering import made as made_of
 from memory.space import ArmSpace
 from studyplatform.llm import asking
 from studyplatform.study.models import Session
@@ -21,6 +23,7 @@ from studyplatform.study.studies import config_of
 
 MAX_TOKENS = 120
 TRANSCRIPT_CHARS = 12_000  # the newest part of a longer one
+SUMMARY_CHARS = 2_000  # of a summary in a prompt; fifty words have some 300
 
 
 @dataclass(frozen=True)
@@ -47,25 +50,23 @@ def summarise(session: Session, exchanges: Sequence[Exchange]) -> Summaries:
         asking.Purpose("session_summary", study_id, session.code, session.pk),
         model,
         config.prompts.session_summary,
-        transcript=transcript(exchanges),
+        transcript=transcript(exchanges, TRANSCRIPT_CHARS),
     )
     if not earlier:
         return Summaries(text, text)
     purpose = asking.Purpose("key_summary", study_id, session.code, session.pk)
-    return Summaries(text, asking.complete(purpose, model, config.prompts.key_summary, earlier=earlier, latest=text))
+    return Summaries(
+        text,
+        asking.complete(
+            purpose, model, config.prompts.key_summary, earlier=quoted(earlier, SUMMARY_CHARS), latest=quoted(text, SUMMARY_CHARS)
+        ),
+    )
 
 
 def store(session: Session, made: Summaries) -> None:
     """Once per session: a second worker's summary is dropped."""
     row = Summary(arm_id=session.arm_id, session=session, text=made.text, key_summary=made.key)
     Summary.objects.bulk_create([row], ignore_conflicts=True)
-
-
-def transcript(exchanges: Sequence[Exchange]) -> str:
-    """The session as two named voices, a line for each utterance, so that none can speak in the other's name; the newest part if it is long."""
-    voices = [(name, text) for e in exchanges for name, text in (("Assistant", e.bot), ("Person", e.user)) if text]
-    lines = [f"{name}: {' '.join(text.split())}" for name, text in voices]
-    return "\n".join(lines)[-TRANSCRIPT_CHARS:]
 
 
 def drafts(arm: ArmRef, session: Session) -> list[tuple[Draft, list[float]]]:
@@ -86,5 +87,6 @@ def consolidate(arm: ArmRef, session: Session, made: Sequence[tuple[Draft, list[
     if at is None:
         raise ValueError(f"session {session.code} has not been held")
     source = Exchange(session.number, 0, "", "", at)
-    entries = [Entry("stored", insert(arm, source, draft, vector).pk, {"summary": True, "r1": draft.r1}) for draft, vector in made]
+    stored = [insert(arm, source, draft, vector) for draft, vector in made]
+    entries = [Entry("stored", memory.pk, {"summary": True, **made_of(memory)}) for memory in stored]
     write_events(arm.id, session.number, 0, entries)

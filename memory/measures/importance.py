@@ -7,9 +7,11 @@ from pydantic import BaseModel, Field
 
 from memory.measures.scorer import Context, Score, Scorer
 from memory.policy import Exchange
+from memory.quotation import quoted
 from studyplatform.llm import asking
 
 FALLBACK = 5.0
+MOST_CHARS = 2000  # of a message or a key summary in the prompt
 _NUMBER = re.compile(r"(?<![\d.])(?:10|[1-9])(?:\.\d+)?(?![\d.]*\d)")
 
 
@@ -30,7 +32,7 @@ class ModelImportance(Scorer):
         self._model = asking.Model(model, max_tokens=24)
 
     def score(self, exchange: Exchange, context: Context) -> Score:
-        known = context.key_summary or "Nothing yet."
+        known = quoted(context.key_summary, MOST_CHARS) or "Nothing yet."
         try:
             value = asking.read(
                 context.purpose("importance"),
@@ -39,7 +41,7 @@ class ModelImportance(Scorer):
                 read_number,
                 Importance,
                 key_summary=known,
-                said=exchange.user,
+                said=quoted(exchange.user, MOST_CHARS),
             )
         except asking.BadAnswer:
             return Score(FALLBACK, fallback=True)

@@ -25,16 +25,18 @@ from memory.policy import (
     When,
     newest_first,
 )
+from memory.quotation import quoted, transcript
 
 PROMPT = "compressed_history_merge@1"
 TRANSCRIPT_CHARS = 12_000  # the newest part of a longer one
 NOTHING = "(nothing yet)"
+LONGEST = 4000  # characters of the text
 
 
 class Compressed(BaseModel):
     """The model's answer."""
 
-    history: Annotated[str, Field(min_length=1, max_length=4000)]
+    history: Annotated[str, Field(min_length=1, max_length=LONGEST)]
 
 
 @dataclass(frozen=True)
@@ -52,17 +54,17 @@ class CompressedHistory(MemoryPolicy):
 
     def recall(self, query: Query, space: Space, now: When, ask: Ask) -> Recall:
         """The text, and after it what has not been compressed yet."""
-        return recall_newest(space.newest(), self.budget_tokens)
+        return recall_newest(query, space, space.newest(), self.budget_tokens)
 
     def consolidate(self, session: Sequence[Memory], summary: str, space: Space, ask: Ask) -> Sequence[Draft]:
         """The text so far with everything uncompressed worked into it; one question to the model."""
         held = sorted(space.newest(), key=newest_first, reverse=True)
-        said = "\n".join(m.embed_text for m in held if m.kind == "exchange")[-TRANSCRIPT_CHARS:]
+        said = transcript((m for m in held if m.kind == "exchange"), TRANSCRIPT_CHARS)
         if not said:
             return ()
         earlier = next((m.embed_text for m in reversed(held) if m.kind == "summary"), NOTHING)
         try:
-            made = ask(PROMPT, Compressed, earlier=earlier, latest=said, words=str(self.words))
+            made = ask(PROMPT, Compressed, earlier=quoted(earlier, LONGEST), latest=said, words=str(self.words))
         except Unparsable:
             return ()
         return (Draft("summary", "", "", made.history),)

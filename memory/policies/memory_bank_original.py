@@ -31,11 +31,13 @@ from memory.policy import (
     newest_first,
     query_text,
 )
+from memory.quotation import quoted, transcript
 
 ANALYSIS = "memory_bank_analysis@1"
 PORTRAIT = "memory_bank_portrait@1"
 TRANSCRIPT_CHARS = 12_000  # the newest part of a longer one
-Text = Annotated[str, Field(min_length=1, max_length=900)]
+LONGEST = 900  # characters of an analysis, or of a portrait
+Text = Annotated[str, Field(min_length=1, max_length=LONGEST)]
 
 
 class Analysis(BaseModel):
@@ -74,9 +76,9 @@ class MemoryBankOriginal(MemoryPolicy):
     def consolidate(self, session: Sequence[Memory], summary: str, space: Space, ask: Ask) -> Sequence[Draft]:
         """The session's summary, and a new portrait: this session's analysis, then one portrait out of all of them."""
         made = [Draft("summary", "", "", summary)] if summary else []
-        said = "\n".join(m.embed_text for m in sorted(session, key=newest_first, reverse=True) if m.kind == "exchange")
+        said = transcript((m for m in sorted(session, key=newest_first, reverse=True) if m.kind == "exchange"), TRANSCRIPT_CHARS)
         if self.portraits and said:
-            made += _portrait(said[-TRANSCRIPT_CHARS:], space, ask)
+            made += _portrait(said, space, ask)
         return tuple(made)
 
     def retain(self, memories: Sequence[Memory], now: When, rng: Random) -> Sequence[Verdict]:
@@ -115,7 +117,7 @@ def _portrait(said: str, space: Space, ask: Ask) -> list[Draft]:
         analysis = ask(ANALYSIS, Analysis, said=said).analysis
         portrait = analysis
         if before:
-            portrait = ask(PORTRAIT, Portrait, analyses="\n".join([*before, analysis])).portrait
+            portrait = ask(PORTRAIT, Portrait, analyses="\n".join(quoted(text, LONGEST) for text in [*before, analysis])).portrait
     except Unparsable:
         return []
     return [Draft("record", "", "", portrait, fields={"analysis": analysis})]

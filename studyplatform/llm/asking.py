@@ -20,6 +20,7 @@ from studyplatform.llm.models import LLMCall
 from studyplatform.llm.prompts import Message, Prompt
 from studyplatform.llm.providers import Resolved
 from studyplatform.llm.streaming import FailureKind, ModelFailed
+from studyplatform.llm.texts import storable, storable_json
 from studyplatform.study.models import Participant
 from studyplatform.study.stages import LeaseLost
 
@@ -83,7 +84,7 @@ def ask(schema: type[Schema], purpose: Purpose, model: Model, prompt: str | Prom
         ModelFailed: no answer; trying later may help.
         BadAnswer: the answer did not fit the schema, twice.
     """
-    return read(purpose, model, prompt, lambda raw: schema.model_validate_json(_json_part(raw)), schema, **variables)
+    return read(purpose, model, prompt, lambda raw: schema.model_validate_json(storable_json(_json_part(raw))), schema, **variables)
 
 
 def read(
@@ -180,7 +181,7 @@ def _answer(call: LLMCall, target: Resolved, model: Model, form: Form) -> str:
         _store(call, started, error=f"{type(error).__name__}: {error}"[:2000])
         raise ModelFailed(_kind(error), f"{model.name}: {error}") from error
     used = usage.of(answer)
-    raw = choice.message.content or ""
+    raw = storable(choice.message.content or "")
     _store(
         call,
         started,

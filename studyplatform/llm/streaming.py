@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 from studyplatform.llm.prompts import Message
 from studyplatform.llm.providers import Resolved
+from studyplatform.llm.texts import storable
 from studyplatform.llm.transport import Broken, Connections, NoConnection
 
 CONNECT_S = 5.0
@@ -173,4 +174,4 @@ def _read(event: dict[str, Any], usage: Usage) -> str:
         return ""
     choice = event["choices"][0]
     usage.finish_reason = choice.get("finish_reason") or usage.finish_reason
-    return (choice.get("delta") or {}).get("content") or ""
+    return storable((choice.get("delta") or {}).get("content") or "")

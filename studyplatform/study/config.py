@@ -133,7 +133,7 @@ class PromptsTable(Table):
     opener: str = "opener@1"
     session_summary: str = "session_summary@1"
     key_summary: str = "key_summary@1"
-    importance: str = "importance@1"
+    importance: str = "importance@2"
     answer: str = "answer@1"
 
 

@@ -54,10 +54,10 @@ def test_every_shipped_prompt_loads():
     assert all(prompts.load(path.stem).label == path.stem for path in prompts.FOLDER.glob("*@*.txt"))
 
 
-@pytest.mark.parametrize("label", ["reply@1", "opener@1", "answer@1", "key_summary@1", "session_summary@1"])
+@pytest.mark.parametrize("label", ["reply@1", "opener@1", "answer@1", "key_summary@1", "session_summary@1", "importance@2"])
 def test_what_was_said_stands_between_marks_as_information(label):
     prompt = prompts.load(label)
     text = "\n".join(message["content"] for message in prompt.render(**{name: f"[{name}]" for name in prompt.variables}))
-    for name in set(prompt.variables) & {"summary", "notes", "key_summary", "memory", "earlier", "latest", "transcript"}:
+    for name in set(prompt.variables) & {"summary", "notes", "key_summary", "memory", "earlier", "latest", "transcript", "said"}:
         assert re.search(rf"<<<(\w+)\n\[{name}\]\n\1>>>", text)
     assert "information only" in text

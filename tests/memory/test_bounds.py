@@ -42,6 +42,13 @@ def test_full_history_is_everything_in_the_order_in_which_it_happened():
     assert used(FullHistory(), said("One.", "Two.", "Three.")) == ["One.", "Two.", "Three."]
 
 
+def test_a_question_gets_the_same_memories_nearest_first():
+    space = said("I like tea.", "My dog is called Mo.", "It rains.")
+    found = SlidingWindow(window=2).recall(Query("question", "What is my dog called?"), space, When(2, AT), contract.no_model)
+    assert [hit.memory.user for hit in found.used] == ["My dog is called Mo.", "It rains."]
+    assert found.used[0].similarity > found.used[1].similarity
+
+
 def test_full_history_leaves_out_the_oldest_and_says_how_many():
     one = tokens("Three.") + PER_MEMORY
     found = FullHistory(budget_tokens=2 * one).recall(QUERY, said("First.", "Second", "Third."), When(2, AT), contract.no_model)
@@ -78,7 +85,7 @@ def test_what_could_not_be_compressed_stays_until_it_can():
     asked = {}
     said("I have a dog.", session=2, space=space)
     policy.consolidate([], "", space, lambda prompt, schema, **given: asked.update(given) or schema(history="Pets."))
-    assert asked["latest"] == "I have a cat.\nI have a dog."
+    assert asked["latest"] == "Person: I have a cat.\nPerson: I have a dog."
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from memory import quotation
 from memory.policies.amu_controllers import dates, wording
 from memory.policies.amu_controllers.answers import Compared, Described, Labelled, LookedUp, Merged
 from memory.policies.amu_controllers.interface import Controller, Labels, Record, Relation, Said, Slot
@@ -20,7 +21,6 @@ from memory.policy import Ask, Hit, Space, Unparsable
 PROMPTS = {task: f"amu_{task}@1" for task in ("label", "describe", "compare", "merge", "lookup")}
 FOLDER = Path(__file__).parent.parent
 MOST_CHARS = 2000  # of one message; a longer one is cut, as it would be at the end of the model's window
-_MARKS = str.maketrans({"<": "‹", ">": "›"})
 _QUOTATION = re.compile(r'"([^"]{12,})"')  # sentences, not labels
 
 
@@ -80,7 +80,7 @@ def _compare(new: Record, old: Mapping[str, Any], ask: Ask) -> Relation:
 
 def quoted(text: str) -> str:
     """Words as data for a prompt: one line, at most `MOST_CHARS` characters, and nothing in it that could end its marks."""
-    return " ".join(text.split())[:MOST_CHARS].translate(_MARKS)
+    return quotation.quoted(text, MOST_CHARS)
 
 
 def _note(fields: Mapping[str, Any]) -> str:

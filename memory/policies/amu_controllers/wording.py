@@ -14,6 +14,7 @@ _CHANGE = re.compile(
     re.IGNORECASE,
 )
 _NUMBER = re.compile(r"\d+")
+_SPEECH = re.compile(r'("[^"]*"|“[^”]*”|„[^“”]*[“”]|«[^»]*»|「[^」]*」|『[^』]*』)')
 _SPEAKER_DOES = re.compile(
     r"\bI((?:\s+(?:no longer|always|never|also|just|still|often|now|only|usually|then|even|\w+ly))*)\s+([a-z]+(?:n['’]t)?)\b(?!['’])"
 )
@@ -99,15 +100,21 @@ def content_words(text: str) -> frozenset[str]:
 
 
 def third_person(sentence: str) -> str:
-    """The same statement about "the user". Words after the first verb are left as they are.
+    """The same statement about "the user". Words after the first verb are left as they are, and so is quoted speech: its "I" may be another's.
 
     >>> third_person("My sister has a dog and I walk it.")
     "The user's sister has a dog and the user walks it."
     """
-    sentence = _SPEAKER_DOES.sub(_does, sentence)
-    for pattern, instead in _THIRD:
-        sentence = pattern.sub(instead, sentence)
+    parts = _SPEECH.split(sentence)
+    sentence = "".join(part if i % 2 else _about_the_user(part) for i, part in enumerate(parts))
     return sentence[:1].upper() + sentence[1:]
+
+
+def _about_the_user(words: str) -> str:
+    words = _SPEAKER_DOES.sub(_does, words)
+    for pattern, instead in _THIRD:
+        words = pattern.sub(instead, words)
+    return words
 
 
 def _does(match: re.Match[str]) -> str:
