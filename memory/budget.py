@@ -6,7 +6,7 @@ is rather not reached than overrun.
 
 from collections.abc import Sequence
 
-from memory.policy import Hit, Memory, Recall
+from memory.policy import Hit, Memory, Query, Recall, Space
 
 BYTES_PER_TOKEN = 3
 PER_MEMORY = 20  # tokens of the words around a quoted memory
@@ -26,10 +26,11 @@ def chars(budget: int) -> int:
     return budget * BYTES_PER_TOKEN
 
 
-def recall_newest(newest: Sequence[Memory], budget: int) -> Recall:
-    """Of these memories, newest first, as many as fit into `budget` tokens, used in the order in which they happened.
+def recall_newest(query: Query, space: Space, newest: Sequence[Memory], budget: int) -> Recall:
+    """Of these memories, newest first, as many as fit into `budget` tokens; how many were left out is in `why`, and so in the ledger.
 
-    How many were left out is in `why`, and so in the ledger. No memory was compared with the query: every similarity is 0.
+    A reply gets them in the order in which they happened, compared with nothing: every similarity is 0. A question, which stands by itself, gets the same
+    ones nearest first.
     """
     taken: list[Memory] = []
     spent = 0
@@ -39,6 +40,7 @@ def recall_newest(newest: Sequence[Memory], budget: int) -> Recall:
             break
         taken.append(memory)
         spent += cost
-    hits = [Hit(memory, 0.0, {"age": float(age)}) for age, memory in enumerate(taken, start=1)]
+    near = {hit.memory.id: hit.similarity for hit in space.nearest(query.last)} if query.kind == "question" and taken else {}
+    hits = [Hit(memory, near.get(memory.id, 0.0), {"age": float(age)}) for age, memory in enumerate(taken, start=1)]
     why = {"budget_tokens": budget, "tokens": spent, "held": len(newest), "left_out": len(newest) - len(taken)}
-    return Recall(tuple(reversed(hits)), (), why)
+    return Recall(tuple(sorted(hits, key=lambda hit: (-hit.similarity, -hit.terms["age"]))), (), why)

@@ -21,4 +21,4 @@ class FullHistory(MemoryPolicy):
 
     def recall(self, query: Query, space: Space, now: When, ask: Ask) -> Recall:
         """All exchanges in the order in which they happened, the newest ones where not all fit."""
-        return recall_newest(space.newest(), self.budget_tokens)
+        return recall_newest(query, space, space.newest(), self.budget_tokens)

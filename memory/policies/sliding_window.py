@@ -24,7 +24,7 @@ class SlidingWindow(MemoryPolicy):
 
     def recall(self, query: Query, space: Space, now: When, ask: Ask) -> Recall:
         """The newest exchanges, in the order in which they happened."""
-        return recall_newest(space.newest(limit=self.window), self.budget_tokens)
+        return recall_newest(query, space, space.newest(limit=self.window), self.budget_tokens)
 
     def retain(self, memories: Sequence[Memory], now: When, rng: Random) -> Sequence[Verdict]:
         """The newest `window` stay."""
