@@ -1,0 +1,1 @@
+"""The memory-writing benchmark: labelled conversations, every memory system on them, and what they remembered."""
