@@ -24,7 +24,7 @@ class Context:
 
     key_summary: str
     study_id: int
-    session_id: int
+    session_id: int | None
     session_code: str
     seq: int
 

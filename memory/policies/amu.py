@@ -85,7 +85,7 @@ class Amu(MemoryPolicy):
             return Filter("nothing was said")
         labels = controller.label(said, space, ask)
         terms = label_terms(labels, personal_requests=self.personal_requests)
-        if not prod(terms.values()):
+        if not prod(terms.values()) and self.admission > 0:
             return Filter(_refusal(terms), {"gate": 0.0, "terms": terms, "admission": self.admission})
         record = controller.describe(said, labels, space, ask)
         terms |= record_terms(record)
