@@ -10,7 +10,14 @@ from memory.registry import PRESETS
 from tests.house.source import ROOT
 
 DOCS = ROOT / "docs"
-PAGE_OF = {"naive_rag": "naive-rag", "memory_bank": "memorybank", "lufy": "lufy", "amu": "amu"}
+PAGE_OF = {
+    "naive_rag": "naive-rag",
+    "memory_bank": "memorybank",
+    "memory_bank_original": "memorybank-original",
+    "lufy": "lufy",
+    "amu": "amu",
+}
+BOUNDS = [name for name, preset in PRESETS.items() if preset.bound]
 ROW = re.compile(r"^\| `([a-z0-9_]+)` \| ([^|]*) \|", re.M)
 
 
@@ -33,12 +40,30 @@ def test_the_study_file_reference_explains_no_key_that_is_gone():
     assert set(module.WORDS) <= keys
 
 
-@pytest.mark.parametrize("name", PAGE_OF)
+@pytest.mark.parametrize("name", [*PAGE_OF, *BOUNDS])
 def test_a_memory_system_s_page_gives_every_parameter_with_its_default(name):
     policy = PRESETS[name].policy()
-    written = dict(ROW.findall((DOCS / "memory" / f"{PAGE_OF[name]}.md").read_text("utf-8").split("## Presets")[0]))
+    written = dict(ROW.findall(_page(name)))
     expected = {f.name: _shown(getattr(policy, f.name)) for f in dataclasses.fields(policy)}
     assert {key: value.strip() for key, value in written.items()} == expected
+
+
+def _page(name):
+    """A system's page, or a bound's section, without the list of presets."""
+    if name in BOUNDS:
+        return (DOCS / "memory" / "bounds.md").read_text("utf-8").split(f"## `{name}`")[1].split("\n## ")[0]
+    return (DOCS / "memory" / f"{PAGE_OF[name]}.md").read_text("utf-8").split("## Presets")[0]
+
+
+def test_every_memory_system_has_a_page():
+    assert {preset.policy.name for preset in PRESETS.values()} == {*PAGE_OF, *BOUNDS}
+
+
+@pytest.mark.parametrize("name", PAGE_OF)
+def test_a_memory_system_s_page_says_what_is_open_and_what_its_limits_are(name):
+    page = (DOCS / "memory" / f"{PAGE_OF[name]}.md").read_text("utf-8")
+    assert re.search(r"leaves? open|Left open", page, re.I)
+    assert re.search(r"Limits|What it does wrong", page)
 
 
 def _shown(value):
