@@ -1,4 +1,4 @@
-"""Events for the ledger: what happened to a memory, when, and why. Only added to."""
+"""Events for the ledger: what happened to a memory, when, and why. Only added to, and read back in order."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -6,6 +6,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from django.db import connection
+
+from memory.history import Happened
+from memory.models import MemoryEvent
 
 
 @dataclass(frozen=True)
@@ -30,3 +33,13 @@ def write(arm_id: int, session_number: int, seq: int, entries: Iterable[Entry], 
     if listed:
         with connection.cursor() as cursor:
             cursor.execute(_WRITE, [arm_id, session_number, seq, run_id, json.dumps(listed)])
+
+
+def read(arm_id: int) -> list[Happened]:
+    """Everything that happened in an arm, in order."""
+    return [happened(event) for event in MemoryEvent.objects.filter(arm_id=arm_id).order_by("pk")]
+
+
+def happened(event: MemoryEvent) -> Happened:
+    """A row of the ledger as `memory.history` reads it."""
+    return Happened(event.pk, event.session_number, event.seq, event.what, event.memory_id, event.why, event.at)

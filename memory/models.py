@@ -60,13 +60,14 @@ class Memory(models.Model):
     happened_at = models.DateTimeField(help_text="of the source exchange")
     created_at = models.DateTimeField(db_default=Now())
     ended_at = models.DateTimeField(null=True, blank=True)
+    muted_at = models.DateTimeField(null=True, blank=True, help_text="the participant does not want it brought up again: no recall finds it")
 
     class Meta:
         verbose_name_plural = "memories"
         constraints = [
             models.UniqueConstraint(
                 fields=["arm", "session_number", "seq", "kind"],
-                condition=~Q(kind="record"),
+                condition=~Q(kind="record") & ~Q(status__in=["superseded", "deleted"]),
                 name="one_memory_per_source",
             ),
             models.UniqueConstraint(
@@ -100,6 +101,9 @@ class MemoryWrite(models.Model):
     flags = ArrayField(models.CharField(max_length=30), default=list)
     reason = models.TextField(blank=True)
     raw = models.TextField(blank=True, help_text="what the model said, where it could not be read")
+    heir_of = models.ForeignKey(
+        Memory, null=True, blank=True, on_delete=models.SET_NULL, related_name="+", help_text="whose counters what is written anew takes over"
+    )
     owner = models.CharField(max_length=80, blank=True)
     attempt = models.PositiveIntegerField(default=0)
     failures = models.PositiveIntegerField(default=0)
@@ -124,6 +128,7 @@ class MemoryEvent(models.Model):
 
     class What(models.TextChoices):
         STORED = "stored"
+        NOTHING = "nothing"
         FUSED = "fused"
         SUPERSEDED = "superseded"
         DISCARDED = "discarded"
@@ -136,6 +141,9 @@ class MemoryEvent(models.Model):
         FORGOTTEN = "forgotten"
         CORRECTED = "corrected"
         DELETED = "deleted"
+        MUTED = "muted"
+        UNMUTED = "unmuted"
+        RESTORED = "restored"
 
     arm = models.ForeignKey(Arm, on_delete=models.CASCADE, related_name="memory_events")
     memory = models.ForeignKey(Memory, null=True, on_delete=models.CASCADE, related_name="events")
@@ -177,7 +185,8 @@ class Measurement(models.Model):
 class Summary(models.Model):
     """What one session leaves for the prompt: its own summary, and the key summary merged with the earlier one.
 
-    A shared session's row belongs to the shared arm; the fork copies it into every arm.
+    A shared session's row belongs to the shared arm; the fork copies it into every arm. `stale`: the participant took something back that
+    went into it; it is empty, and leased by a worker that makes it anew (`memory.refreshing`).
     """
 
     arm = models.ForeignKey(Arm, on_delete=models.CASCADE, related_name="summaries")
@@ -185,9 +194,41 @@ class Summary(models.Model):
     text = models.TextField()
     key_summary = models.TextField()
     made_at = models.DateTimeField(db_default=Now())
+    stale = models.BooleanField(default=False, db_default=False)
+    owner = models.CharField(max_length=80, blank=True, db_default="")
+    attempt = models.PositiveIntegerField(default=0, db_default=0)
+    lease_until = models.DateTimeField(null=True, blank=True)
+    due_at = models.DateTimeField(db_default=Now())
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["arm", "session"], name="one_summary_per_session")]
+        indexes = [models.Index(fields=["arm"], condition=Q(stale=True), name="summaries_stale")]
+
+
+class Wish(models.Model):
+    """What a participant asked about one thing that she said: leave it out, have it corrected, or do not bring it up.
+
+    One standing wish of a kind per turn; an undone or replaced one keeps its row without its words. It holds in every arm that
+    remembers the session, by source turn, and whatever is written later honours it too.
+    """
+
+    class What(models.TextChoices):
+        DELETE = "delete"
+        CORRECT = "correct"
+        MUTE = "mute"
+
+    session = models.ForeignKey(Session, on_delete=models.CASCADE, related_name="wishes")
+    seq = models.PositiveIntegerField(help_text="of the participant's turn")
+    what = models.CharField(max_length=7, choices=What)
+    text = models.TextField(blank=True, help_text="the corrected words")
+    made_at = models.DateTimeField(db_default=Now())
+    ended_at = models.DateTimeField(null=True, blank=True, help_text="undone, or replaced by a newer one")
+
+    class Meta:
+        verbose_name_plural = "wishes"
+        constraints = [
+            models.UniqueConstraint(fields=["session", "seq", "what"], condition=Q(ended_at=None), name="one_standing_wish_per_turn")
+        ]
 
 
 class EncoderCalibration(models.Model):

@@ -12,13 +12,14 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from typing import Any
 from zoneinfo import ZoneInfo
 
 from django.db import connection, transaction
 from django.db.models import F, Q
 from django.db.models.functions import Now
 
-from memory import arms, ledger
+from memory import arms, ledger, wishes
 from memory.arms import ArmRef
 from memory.asking import Asker
 from memory.encoders import BadVectors
@@ -148,7 +149,10 @@ def decide(arm: ArmRef, write: MemoryWrite, exchange: Exchange) -> Decision:
     version = Arm.objects.values_list("version", flat=True).get(pk=arm.id)
     space = ArmSpace(arm)
     ask = Asker(arm, purpose="extract", session_code=write.session.code, session_id=write.session_id, seq=write.seq)
-    local = replace(exchange, at=exchange.at.astimezone(ZoneInfo(arm.zone)))  # "tomorrow" is the participant's
+    left = wishes.honour(write.session_id, [exchange])  # after the version: what is taken back meanwhile raises it
+    if not left:
+        return Decision(Filter("the participant took it back"), version, None)
+    local = replace(left[0], at=exchange.at.astimezone(ZoneInfo(arm.zone)))  # "tomorrow" is the participant's
     try:
         outcome = arm.policy.encode(local, space, ask)
         vector = space.embed([outcome.draft.embed_text])[0].tolist() if isinstance(outcome, Store | Update) else None
@@ -176,7 +180,7 @@ def commit(arm: ArmRef, write: MemoryWrite, exchange: Exchange, decision: Decisi
         _close(write, decision.outcome)
         if not Arm.objects.filter(pk=arm.id, version=decision.version).update(version=F("version") + 1):
             raise Changed
-        entries = _apply(arm, exchange, decision)
+        entries = _apply(arm, exchange, decision, write.heir_of)
         ledger.write(arm.id, exchange.session, exchange.seq, entries)
 
 
@@ -197,19 +201,20 @@ def _close(write: MemoryWrite, outcome: Outcome) -> None:
         reason=getattr(outcome, "reason", ""),
         raw=getattr(outcome, "raw", ""),
         lease_until=None,
+        heir_of=None,
         done_at=Now(),
     )
     if not done:
         raise LeaseLost
 
 
-def _apply(arm: ArmRef, exchange: Exchange, decision: Decision) -> list[Entry]:
+def _apply(arm: ArmRef, exchange: Exchange, decision: Decision, heir_of: Memory | None = None) -> list[Entry]:
     outcome = decision.outcome
     if isinstance(outcome, Store):
-        memory = insert(arm, exchange, outcome.draft, decision.vector)
-        return [Entry("stored", memory.pk, {**outcome.why, "flags": list(outcome.flags)})]
+        memory = insert(arm, exchange, outcome.draft, decision.vector, instead_of=heir_of)
+        return [Entry("stored", memory.pk, {**outcome.why, "flags": list(outcome.flags), **made(memory, heir_of)})]
     if isinstance(outcome, Update):
-        return _supersede(arm, exchange, outcome, decision.vector)
+        return _supersede(arm, exchange, outcome, decision.vector, heir_of)
     if isinstance(outcome, Discard):
         return [Entry("discarded", outcome.of, outcome.why)]
     if isinstance(outcome, Filter):
@@ -217,45 +222,81 @@ def _apply(arm: ArmRef, exchange: Exchange, decision: Decision) -> list[Entry]:
     return [Entry("erred", None, {"reason": outcome.reason})]
 
 
-def _supersede(arm: ArmRef, exchange: Exchange, outcome: Update, vector: list[float] | None) -> list[Entry]:
+def _supersede(arm: ArmRef, exchange: Exchange, outcome: Update, vector: list[float] | None, heir_of: Memory | None) -> list[Entry]:
     """The fused memory replaces the old ones: it takes over their sources and their counters, and they are archived."""
     ended = [*outcome.replaces, *outcome.archives]
     old = list(Memory.objects.filter(arm_id=arm.id, pk__in=ended, status=Memory.Status.ACTIVE).order_by("session_number", "seq"))
     if {m.pk for m in old} != set(ended):
         raise Changed
     Memory.objects.filter(pk__in=ended).update(status=Memory.Status.SUPERSEDED, ended_at=Now())
-    memory = insert(arm, exchange, outcome.draft, vector, heirs_of=old)
+    memory = insert(arm, exchange, outcome.draft, vector, heirs_of=old, instead_of=heir_of)
     Memory.objects.filter(pk__in=ended).update(superseded_by=memory)
     why = {**outcome.why, "by": memory.pk}
     fused = Entry(
         "fused",
         memory.pk,
-        {**outcome.why, "flags": list(outcome.flags), "replaces": list(outcome.replaces), "archives": list(outcome.archives)},
+        {
+            **outcome.why,
+            "flags": list(outcome.flags),
+            "replaces": list(outcome.replaces),
+            "archives": list(outcome.archives),
+            **made(memory, heir_of),
+        },
     )
     return [fused, *(Entry("superseded", m.pk, {**why, "archived_as": "duplicate" if m.pk in outcome.archives else "update"}) for m in old)]
 
 
-def insert(arm: ArmRef, exchange: Exchange, draft: Draft, vector: list[float] | None, *, heirs_of: Sequence[Memory] = ()) -> Memory:
-    """A new memory, its text and its vector in one statement."""
-    sources = [source for old in heirs_of for source in old.sources]
-    return Memory.objects.create(
+def insert(
+    arm: ArmRef,
+    exchange: Exchange,
+    draft: Draft,
+    vector: list[float] | None,
+    *,
+    heirs_of: Sequence[Memory] = (),
+    instead_of: Memory | None = None,
+) -> Memory:
+    """A new memory, its text and its vector in one statement.
+
+    It takes over sources and counters of `heirs_of`, which are fused into it, and the counters of `instead_of`, whose words were taken back.
+    """
+    inherited = [source for old in heirs_of for source in old.sources]
+    sources = list(dict.fromkeys([*inherited, f"{exchange.session}:{exchange.seq}"]))
+    counted = [*heirs_of, *([instead_of] if instead_of else ())]
+    memory = Memory.objects.create(
         arm_id=arm.id,
         kind=draft.kind,
         session_number=exchange.session,
         seq=exchange.seq,
-        sources=list(dict.fromkeys([*sources, f"{exchange.session}:{exchange.seq}"])),
+        sources=sources,
         bot_text=draft.bot,
         user_text=draft.user,
         embed_text=draft.embed_text,
         vector=vector,
         encoder=arm.encoder.name,
-        r1=draft.r1 + sum(old.r1 for old in heirs_of),
-        r2=sum(old.r2 for old in heirs_of),
-        last_recalled=max([exchange.session, *(old.last_recalled for old in heirs_of)]),
+        r1=draft.r1 + sum(old.r1 for old in counted),
+        r2=sum(old.r2 for old in counted),
+        last_recalled=max([exchange.session, *(old.last_recalled for old in counted)]),
         fields=dict(draft.fields),
         measures=dict(draft.measures),
         happened_at=exchange.at,
+        muted_at=Now() if wishes.is_muted(arm, sources) else None,
     )
+    if instead_of is not None:
+        Memory.objects.filter(pk=instead_of.pk).update(superseded_by=memory)
+    return memory
+
+
+def made(memory: Memory, instead_of: Memory | None = None) -> dict[str, Any]:
+    """What a memory began with, for the ledger: all that later events change is here, so that they can be counted from it."""
+    return {
+        "made": {
+            "r1": memory.r1,
+            "r2": memory.r2,
+            "last_recalled": memory.last_recalled,
+            "muted": memory.muted_at is not None,
+            "instead_of": instead_of.pk if instead_of else None,
+        }
+    }
 
 
 def _put_off(write: MemoryWrite, error: Exception) -> None:

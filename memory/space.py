@@ -31,7 +31,7 @@ _FILTERS = {"kind": "m.kind", "aspect": "m.fields->>'aspect'", "intent": "m.fiel
 
 @dataclass(frozen=True)
 class Scope:
-    """Which of the arm's memories may be found.
+    """Which of the arm's memories may be found, by a recall those that the participant does not want to be brought up never.
 
     `before`: only sessions before this one, and of this one the exchanges before `before_seq` (0: none of them, a
     running session out of scope). None: all sessions.
@@ -129,6 +129,7 @@ def _in_scope(arm: ArmRef, scope: Scope, where: Mapping[str, Sequence[str]]) -> 
     if scope.before is not None:
         conditions.append("(m.session_number < %s OR (m.session_number = %s AND m.seq BETWEEN 1 AND %s))")
         params += [scope.before, scope.before, scope.before_seq - 1]
+        conditions.append("m.muted_at IS NULL")  # the one rule for what is not to be brought up: no recall of any arm finds it
     for name, values in where.items():
         conditions.append(f"{_FILTERS[name]} = ANY(%s)")
         params.append(list(values))
