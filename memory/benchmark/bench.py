@@ -1,9 +1,12 @@
 """The whole benchmark: each system over each session, alone and mixed, with what a closed session needs."""
 
 import json
+import json
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
+from functools import partial
+from functools import partial
 from random import Random
 from typing import Any
 
@@ -18,7 +21,8 @@ from memory.benchmark.variants import Variant
 from memory.measures.scorer import Context
 from memory.policies.amu_controllers import trained
 from memory.policy import MemoryPolicy, Scale
-from memory.summarising import MAX_TOKENS, transcript
+from memory.quotation import transcript
+from memory.summarising import MAX_TOKENS, TRANSCRIPT_CHARS
 from studyplatform.llm import asking
 
 Say = Callable[[str], None]
@@ -30,8 +34,8 @@ MIXED = (1, 2, 3)
 class Bench:
     """`sessions`: what is run; `slow_sessions`: how many of them a system runs that asks a model about every turn."""
 
-    def __init__(self, setting: Setting, sessions: Sequence[Session], partial: Partial, say: Say, *, slow_sessions: int) -> None:
-        self.setting, self.sessions, self._partial, self._say = setting, tuple(sessions), partial, say
+    def __init__(self, setting: Setting, sessions: Sequence[Session], done: Partial, say: Say, *, slow_sessions: int) -> None:
+        self.setting, self.sessions, self._partial, self._say = setting, tuple(sessions), done, say
         self._slow_sessions = slow_sessions
         self._scales: dict[str, Scale] = {s.measure: s.scale for s in setting.scorers if s.scale is not None}
 
@@ -131,7 +135,7 @@ class Bench:
         config = self.setting.config
         model = asking.Model(config.memory.summary_model or config.chat.response_model, max_tokens=MAX_TOKENS)
         purpose = asking.Purpose("session_summary", self.setting.study_id, "benchmark")
-        text = transcript([turn.exchange for turn in said([session])])
+        text = transcript([turn.exchange for turn in said([session])], TRANSCRIPT_CHARS)
         try:
             return asking.complete(purpose, model, config.prompts.session_summary, transcript=text)
         except asking.BadAnswer:
@@ -154,7 +158,7 @@ class Bench:
             rng = Random(f"{self.setting.seed}:{size}:{draw}")  # noqa: S311  # a draw, no secret
             chosen = sorted(rng.sample(self.sessions_of(variant), size), key=lambda s: s.id)
             name = f"mixed|{variant.label}|{'+'.join(s.id for s in chosen)}"
-            drawn.append(self._partial.part(name, lambda chosen=chosen: self._mix(variant, chosen)))
+            drawn.append(self._partial.part(name, partial(self._mix, variant, chosen)))
         self._say(f"{variant.label}: {DRAWS} stores of {size}")
         figures = [_figures([part], "open") for part in drawn]
         names = [name for name, value in figures[0].items() if isinstance(value, float)]

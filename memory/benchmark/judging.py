@@ -4,7 +4,9 @@ The mark of a response is the mean of three: use of memory, avoiding what is irr
 name, nor what it recalled.
 """
 
+import functools
 from collections.abc import Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -31,9 +33,9 @@ class Marks(BaseModel):
     helpfulness: int = Field(ge=1, le=5)
 
 
-def judged(bench: Bench, variants: Iterable[Variant], judge: str, partial: Partial, *, sessions: int) -> list[Row]:
+def judged(bench: Bench, variants: Iterable[Variant], judge: str, done: Partial, *, sessions: int) -> list[Row]:
     """One row for each system: mean marks over what could be judged."""
-    return [_row(bench, variant, judge, partial, sessions) for variant in variants]
+    return [_row(bench, variant, judge, done, sessions) for variant in variants]
 
 
 def drawn(session: Session, seed: int) -> list[Question]:
@@ -49,14 +51,14 @@ def reference(session: Session, question: Question) -> str:
     return "; ".join(f"“{holds[slot]}”" for slot in question.expected if slot in holds) or "(none is needed)"
 
 
-def _row(bench: Bench, variant: Variant, judge: str, partial: Partial, sessions: int) -> Row:
+def _row(bench: Bench, variant: Variant, judge: str, done: Partial, sessions: int) -> Row:
     marks: list[dict[str, int] | None] = []
     for session in bench.sessions_of(variant)[:sessions]:
         lines = {row["query"]: row["lines"] for row in bench.answered(variant, session)}
         for question in drawn(session, bench.setting.seed):
             name = f"judge|{judge}|{variant.label}|{question.id}"
             memory = "\n".join(lines[question.id])
-            made = partial.part(name, lambda q=question, s=session, m=memory: _marks(bench, s, q, m, judge))
+            made = done.part(name, partial(_marks, bench, session, question, memory, judge))
             marks.append(made["marks"])
     return {"preset": variant.preset, "controller": variant.controller, "label": variant.label, **_means(marks)}
 

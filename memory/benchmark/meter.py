@@ -1,7 +1,6 @@
 """What a decision asked of a language model, by the rows that every request leaves."""
 
 from dataclasses import dataclass, field
-from typing import Any
 
 from django.db.models import Max
 
@@ -53,7 +52,7 @@ class Metered:
         if not self._used:
             return Asked()
         rows = LLMCall.objects.filter(study_id=self.arm.study_id, pk__gt=self._since, error="")
-        found: list[dict[str, Any]] = list(rows.values("tag", "tokens_in", "tokens_out", "tokens_cached"))
+        found = list(rows.values("tag", "tokens_in", "tokens_out", "tokens_cached"))
         cached = sum(row["tokens_cached"] or 0 for row in found)
         return Asked(
             calls=len(found),

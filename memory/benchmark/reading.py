@@ -79,7 +79,7 @@ def validity(paths: Sequence[Path], sessions: Sequence[Session]) -> dict[str, An
         BadSheet: a file is no sheet, is not filled in, or holds other ids than the first.
     """
     reads = [_read(path) for path in paths]
-    turns = {turn.id: turn.action for session in sessions for turn in session.turns}
+    turns: dict[str, str] = {turn.id: turn.action for session in sessions for turn in session.turns}
     queries = {question.id: _slots(question.expected) for session in sessions for question in session.questions}
     return {
         "readers": [read.reader for read in reads],

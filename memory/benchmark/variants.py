@@ -1,7 +1,7 @@
 """What the benchmark compares: every preset, AMU with each controller, AMU without its parts, AMU at other thresholds."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, Literal
 
 from memory import registry
@@ -18,9 +18,10 @@ ABLATIONS: Mapping[str, tuple[Mapping[str, Any], bool]] = {
     "without the structured filter only": ({}, False),
     "without storage management": ({"candidate_threshold": 1.01}, True),
 }
-# The paper's values (tables 6 and 7) and lower ones, for encoders whose cosines are lower.
+# AMU's two: the paper's values (tables 6 and 7) and lower ones, for encoders whose cosines are lower.
 SWEEPS: Mapping[str, tuple[float, ...]] = {
     "candidate_threshold": (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8),
+    "threshold": (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7),
     "recall_threshold": (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.55, 0.6, 0.7),
 }
 PAPER = {"candidate_threshold": 0.60, "recall_threshold": 0.55}
@@ -91,7 +92,8 @@ def ablations(of: Variant) -> list[Variant]:
 
 
 def sweeps(of: Variant) -> list[Variant]:
-    """A variant of AMU at each value of each threshold, the other one as it is; and at the paper's two."""
-    single = [({name: value}, f"{name} {value:g}") for name, values in SWEEPS.items() for value in values]
-    wanted = [*single, (PAPER, "the paper's thresholds")]
+    """A preset at each value of each threshold that it has, the other one as it is; AMU at the paper's two beside that."""
+    known = {f.name for f in fields(of.policy)}  # type: ignore[arg-type]  # every policy is a dataclass
+    single = [({name: value}, f"{name} {value:g}") for name, values in SWEEPS.items() if name in known for value in values]
+    wanted: list[tuple[Mapping[str, float], str]] = [*single, *([(PAPER, "the paper's thresholds")] if of.policy is Amu else [])]
     return [Variant(of.preset, {**of.overrides, **changed}, "sweeps", part) for changed, part in wanted]

@@ -17,7 +17,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from memory import encoders
-from memory.benchmark import judging, reading, sessions, showing, variants
+from memory.benchmark import judging, published, reading, sessions, showing, variants
 from memory.benchmark.bench import Bench
 from memory.benchmark.encoding import Encoding, NoThreshold
 from memory.benchmark.partial import Partial
@@ -82,7 +82,7 @@ class Command(BaseCommand):
         )
         add("--threshold", type=_threshold, action="append", default=[], metavar="NAME=COSINE", help="instead of the encoder's own")
         add("--ablate", action="store_true", help="AMU without filtering, without storage management")
-        add("--sweep", action="store_true", help="AMU over both thresholds")
+        add("--sweep", action="store_true", help="AMU over both thresholds, Naive RAG over its one")
         add("--mix", action="store_true", help="stores of two and three sessions")
         add("--judge", metavar="PROVIDER/MODEL", help="have responses written and judged")
         add("--judge-sessions", type=int, default=20, metavar="N", help="of how many sessions (default: %(default)s)")
@@ -156,7 +156,8 @@ class Command(BaseCommand):
         if options["ablate"]:
             document["ablations"] = bench.rows(part for v in quick for part in variants.ablations(v))
         if options["sweep"]:
-            document["sweeps"] = bench.rows(part for v in quick for part in variants.sweeps(v))
+            swept = [*(v for v in wanted if v.preset == "naive_rag"), *quick]
+            document["sweeps"] = bench.rows(part for v in swept for part in variants.sweeps(v))
         if options["mix"]:
             document["mixed"] = bench.mixed(v for v in wanted if not v.asks_a_model and not v.is_bound)
         if options["judge"]:
@@ -237,7 +238,7 @@ def _study(config: StudyConfig) -> Iterator[Study]:
 
 
 def _counts(found: Sequence[Session]) -> dict[str, Any]:
-    actions = [turn.action for s in found for turn in s.turns]
+    actions: list[str] = [turn.action for s in found for turn in s.turns]
     questions = [question for s in found for question in s.questions]
     return {
         "sessions": len(found),
@@ -269,7 +270,7 @@ def _provenance(setting: Setting, found: Sequence[Session], data: dict[str, str]
         "device": {"machine": platform.machine(), "cores": os.cpu_count(), "load": round(os.getloadavg()[0], 2), "accelerator": None},
         "precision": PRECISION if local else None,
         "seeds": {"run": setting.seed},
-        "published": showing.published.NOTE,
+        "published": published.NOTE,
     }
 
 
