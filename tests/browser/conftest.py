@@ -56,10 +56,10 @@ class Hands:
 
     page: Page
 
-    def reach(self, control: Locator) -> None:
-        """Tab until the control has the focus."""
+    def reach(self, control: Locator, steps: int = STEPS) -> None:
+        """Tab until the control has the focus, `steps` times at most."""
         expect(control).to_be_visible()
-        for _ in range(STEPS):
+        for _ in range(steps + 1):
             if control.evaluate("e => e === document.activeElement"):
                 return
             self.page.keyboard.press("Tab")

@@ -85,8 +85,10 @@ def write_questions(here: Visit, question: str, answer: str, *, look: bool) -> N
         here.check()
     here.hands.write(here.page.locator("[name=question]"), question)
     here.hands.write(here.page.locator("[name=answer]"), answer)
-    here.hands.press(here.page.locator("[name=evidence]").first, "Space")
-    here.hands.press(here.hands.button("Keep question 1"))
+    messages = here.page.locator("[name=evidence]")
+    here.hands.press(messages.first, "Space")
+    here.hands.reach(here.hands.button("Keep question 1"), steps=messages.count())  # it comes after the messages, not before them
+    here.page.keyboard.press("Enter")
     close = here.hands.button("Close this conversation")
     expect(close).to_be_visible()
     if look:
