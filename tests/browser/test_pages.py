@@ -1,5 +1,7 @@
 """Pages beside the way: stopping, leaving, strangers, errors, and the staff's pages, without a violation."""
 
+import re
+
 import pytest
 from django.utils import timezone
 from playwright.sync_api import expect
@@ -7,7 +9,7 @@ from playwright.sync_api import expect
 from studyplatform.console.entering import entry_url
 from studyplatform.study import links
 from studyplatform.study.models import Session, StageRun
-from tests.browser.conftest import Visit
+from tests.browser.conftest import PHONE, Visit
 from tests.cast import person, session_of, staff
 
 pytestmark = pytest.mark.browser
@@ -113,3 +115,41 @@ def test_unblinding_by_keyboard_is_refused_without_a_reason_and_done_with_one(vi
     here.hands.press(here.hands.button("Unblind the study"))
     expect(here.page.get_by_role("table")).to_contain_text("cond_lufy")
     here.check()
+
+
+def test_a_reason_that_says_nothing_is_refused_where_the_keyboard_is(visit, study):
+    here = researching(visit, study, "researcher")
+    here.goto(f"/console/studies/{study.slug}/conditions/")
+    reason = here.page.get_by_label("Reason")
+    here.hands.write(reason, "     ")
+    here.hands.press(here.page.get_by_role("checkbox"), "Space")
+    here.hands.press(here.hands.button("Unblind the study"))
+    expect(here.page.get_by_text("Say why in at least five characters.")).to_be_visible()
+    expect(reason).to_be_focused()
+    expect(reason).to_have_accessible_description(re.compile("Say why in at least five characters"))
+    here.check()
+
+
+def test_on_a_phone_every_page_of_a_study_is_in_sight(visit, study):
+    here = researching(visit, study, "researcher")
+    here.page.set_viewport_size({"width": PHONE["width"], "height": PHONE["height"]})
+    here.goto(f"/console/studies/{study.slug}/")
+    pages = here.page.get_by_role("navigation", name="Study").get_by_role("link").all()
+    assert pages
+    assert all(box["x"] >= 0 and box["x"] + box["width"] <= PHONE["width"] for page in pages if (box := page.bounding_box()))
+
+
+def test_the_study_file_is_shown_line_by_line(visit, study):
+    here = researching(visit, study, "researcher")
+    here.goto(f"/console/studies/{study.slug}/design/")
+    text = here.page.get_by_role("region", name="Text of the study file").inner_text()
+    assert len(text.splitlines()) >= len(study.source.strip().splitlines())
+
+
+def test_a_personal_link_can_be_copied_by_keyboard(visit, study):
+    ana = person(study)
+    here = researching(visit, study, "researcher")
+    here.goto(f"/console/studies/{study.slug}/people/{ana.code}/")
+    link = here.page.get_by_label("Personal link")
+    here.hands.reach(link)
+    assert link.evaluate("e => e.value.slice(e.selectionStart, e.selectionEnd)") == links.personal_url(ana)

@@ -4,6 +4,7 @@ import pytest
 from django.urls import reverse
 
 from studyplatform.console.entering import entry_url
+from studyplatform.study import links
 from studyplatform.study.models import AuditEvent, Participant, Session, StageRun, Study
 from tests.cast import logged_in, session_of
 
@@ -28,6 +29,11 @@ def test_rae_invites_somebody_and_finds_the_link(two):
     page = logged_in(two.rae).get(response.url).content.decode()
     assert new.code in page
     assert "/j/" in page
+
+
+def test_the_general_link_shows_where_the_person_s_own_id_goes(two):
+    page = logged_in(two.rae).get(reverse("console:people", args=[two.study.slug])).content.decode()
+    assert f"{links.general_url(two.study)}PERSON-ID" in page
 
 
 def test_who_is_invited_during_a_pilot_never_counts(two):
