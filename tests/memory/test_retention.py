@@ -1,9 +1,21 @@
 """How many memories survive: the rule, and what it gives on the real exchange counts beside the paper's table 11."""
 
+import re
+from datetime import UTC, datetime
+from random import Random
+
 import pytest
 
+from memory import registry
 from memory.policies.memory_bank import importance
+from memory.policy import Memory, When
 from memory.retention import keep_count
+from studyplatform.analysis.tables import published
+from studyplatform.simulation import recordings
+from tests.house.source import ROOT
+
+SAMPLE = ROOT.parent / "shared" / "data" / "lufy-sample"
+AT = datetime(2026, 3, 1, tzinfo=UTC)
 
 
 @pytest.mark.parametrize(("held", "session", "kept"), [(29, 1, 3), (37, 2, 5), (39, 3, 6), (36, 4, 7)])
@@ -72,3 +84,54 @@ def test_retention_on_the_samples_counts_is_near_that_on_all_and_the_papers(coun
 def test_a_plain_tenth_would_not_give_the_papers_table():
     paper = [12.7, 8.6, 6.9, 5.7]
     assert max(abs(a - b) for a, b in zip(retention(LUFY, session_slots=False), paper, strict=True)) > 2
+
+
+# The page: each arm's own counts, each preset's own verdicts.
+ARMS = {"lufy": "LUFY", "lufy_top10pct": "LUFY", "memory_bank": "MemoryBank"}
+PAGE = (ROOT / "docs" / "memory" / "forgetting.md").read_text("utf-8")
+LINE = re.compile(r"^\| `(\w+)` \| (\w[\w ]*) \| ([\d.]+) \| ([\d.]+) \| ([\d.]+) \| ([\d.]+) \|", re.M)
+
+
+def held_after(preset: str, person) -> list[int]:
+    """How many memories the preset's verdicts leave after each session."""
+    policy, held, found = registry.build(preset), [], []
+    for number, exchanges in enumerate(person, start=1):
+        made = [(seq, "exchange") for seq in range(2, 2 * exchanges + 1, 2)] + [(0, "summary")]
+        held += [Memory(number * 1000 + seq, kind, number, seq, "", "", "", 0, 0, number, AT) for seq, kind in made]
+        held = [v.memory for v in policy.retain(held, When(number, AT), Random(1)) if v.kept]
+        found.append(len(held))
+    return found
+
+
+def by_verdicts(preset: str, counts) -> list[float]:
+    kept = [held_after(preset, person) for person in counts]
+    return [round(100 * sum(k[i] for k in kept) / sum(sum(person[: i + 1]) for person in counts), 1) for i in range(4)]
+
+
+def printed(preset: str, what: str) -> list[float]:
+    rows = {(name, said): [float(n) for n in numbers] for name, said, *numbers in LINE.findall(PAGE)}
+    return rows[preset, what]
+
+
+@pytest.mark.parametrize("preset", ARMS)
+def test_the_page_prints_what_the_verdicts_leave_of_the_samples_exchanges(preset):
+    assert printed(preset, "here") == by_verdicts(preset, LUFY if ARMS[preset] == "LUFY" else MEMORY_BANK)
+
+
+def test_the_page_prints_how_many_each_person_keeps():
+    rows = re.findall(r"^\| (\d+), (\d+), (\d+), (\d+) \| (\d+), (\d+), (\d+), (\d+) \|", PAGE, re.M)
+    assert [(tuple(map(int, row[:4])), list(map(int, row[4:]))) for row in rows] == [
+        (person, held_after("lufy", person)) for person in LUFY
+    ]
+
+
+@pytest.mark.parametrize("preset", ["lufy", "memory_bank"])
+def test_the_page_prints_the_papers_table_11_beside_it(preset):
+    assert tuple(printed(preset, "paper")) == published.RETENTION[preset]
+
+
+@pytest.mark.skipif(not SAMPLE.is_dir(), reason="the released sample is not beside the checkout (../shared/data/lufy-sample)")
+@pytest.mark.parametrize(("system", "counts"), [("LUFY", LUFY), ("MemoryBank", MEMORY_BANK)])
+def test_the_counts_are_those_of_the_released_sample(system, counts):
+    found = recordings.read(f"lufy:{SAMPLE}", system=system, seed=1)
+    assert sorted(tuple(len(session.user) for session in r.sessions) for r in found) == sorted(counts)
