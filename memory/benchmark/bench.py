@@ -1,11 +1,9 @@
 """The whole benchmark: each system over each session, alone and mixed, with what a closed session needs."""
 
 import json
-import json
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
-from functools import partial
 from functools import partial
 from random import Random
 from typing import Any

@@ -4,7 +4,6 @@ The mark of a response is the mean of three: use of memory, avoiding what is irr
 name, nor what it recalled.
 """
 
-import functools
 from collections.abc import Iterable, Sequence
 from functools import partial
 from pathlib import Path
