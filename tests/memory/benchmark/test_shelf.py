@@ -154,7 +154,7 @@ def test_a_text_is_charged_to_every_decision_once():
     assert encoding.charged == cost > 0
 
 
-def test_an_encoder_without_the_threshold_says_how_to_give_one():
+def test_an_encoder_without_the_threshold_says_how_to_give_one(db):
     with pytest.raises(NoThreshold, match="--threshold reply="):
         Encoding("elsewhere/unknown").threshold("reply")
     assert Encoding("elsewhere/unknown", {"reply": 0.4}).threshold("reply") == 0.4
