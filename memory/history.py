@@ -5,7 +5,7 @@ change but to be taken out. Writes are made after the turn that they are about, 
 up to it caused, in the order in which they happened.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from math import inf
@@ -14,6 +14,7 @@ from typing import Any
 WRITING = frozenset({"stored", "fused", "superseded", "discarded", "filtered", "erred"})
 RECALLING = frozenset({"used", "passed_over", "nothing"})
 JUDGING = frozenset({"kept", "forgotten"})
+TAKING_BACK = frozenset({"corrected", "deleted", "muted", "unmuted", "restored"})
 
 
 @dataclass(frozen=True)
@@ -64,10 +65,35 @@ def state(events: Iterable[Happened], upto: tuple[int, int] | None = None) -> di
     """Every memory that the arm had made by then, by id, ended ones included. `upto`: session and seq (0: its close); None: now."""
     end = place(*upto) if upto else (inf, inf)
     held: dict[int, Held] = {}
-    for event in sorted(events, key=lambda e: e.id):
-        if event.place <= end:
+    for event, when in in_time(events):
+        if when <= end:
             _take(held, event)
     return held
+
+
+def in_time(events: Iterable[Happened]) -> Iterator[tuple[Happened, tuple[int, float]]]:
+    """The events in the order in which they happened, each with its place in the arm's time.
+
+    That is the turn's that it is about; but what is written again, because the participant took something back, belongs to the place of
+    that act, which may be sessions later.
+    """
+    written: set[tuple[int, int]] = set()
+    made_at: dict[int, tuple[int, float]] = {}
+    act = (0, 0.0)
+    for event in sorted(events, key=lambda e: e.id):
+        when = event.place
+        if event.what in TAKING_BACK:
+            act = max(act, when)
+        elif event.what == "superseded":
+            when = made_at.get(event.why.get("by", 0), when)
+        elif event.what in WRITING:
+            if (event.session, event.seq) in written or event.why.get("made", {}).get("instead_of"):
+                when = max(when, act)
+            if event.seq:
+                written.add((event.session, event.seq))
+            if event.memory is not None and event.what in ("stored", "fused"):
+                made_at[event.memory] = when
+        yield event, when
 
 
 def active(held: Mapping[int, Held]) -> list[Held]:

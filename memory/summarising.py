@@ -6,7 +6,7 @@ A shared session is summarised once, so that its key summary is the same in all 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from memory import arms, space
+from memory import arms, space, wishes
 from memory.arms import ArmRef
 from memory.asking import Asker
 from memory.ledger import Entry
@@ -18,6 +18,7 @@ from memory.remembering import insert, lock
 from memory.remembering import made as made_of
 from memory.space import ArmSpace
 from studyplatform.llm import asking
+from studyplatform.study.config import StudyConfig
 from studyplatform.study.models import Session
 from studyplatform.study.studies import config_of
 
@@ -35,32 +36,43 @@ class Summaries:
 
 
 def summarise(session: Session, exchanges: Sequence[Exchange]) -> Summaries:
-    """Ask for the session's summary, and for the new key summary where there was one before.
+    """Ask for the session's summary, and for the new key summary where there was one before; what was taken back or muted is left out.
 
     Raises:
         ModelFailed, BadAnswer: no usable answer.
     """
+    said = wishes.honour(session.pk, exchanges, muted=False)
+    if not said:
+        return merge(session, "")
     config = config_of(session.participant.study)
-    earlier = arms.key_summary(session.arm_id, session.number)
-    if not exchanges:
-        return Summaries("", earlier)
-    model = asking.Model(config.memory.summary_model or config.chat.response_model, max_tokens=MAX_TOKENS)
-    study_id = session.participant.study_id
     text = asking.complete(
-        asking.Purpose("session_summary", study_id, session.code, session.pk),
-        model,
+        asking.Purpose("session_summary", session.participant.study_id, session.code, session.pk),
+        _model(config),
         config.prompts.session_summary,
-        transcript=transcript(exchanges, TRANSCRIPT_CHARS),
+        transcript=transcript(said, TRANSCRIPT_CHARS),
     )
-    if not earlier:
-        return Summaries(text, text)
-    purpose = asking.Purpose("key_summary", study_id, session.code, session.pk)
-    return Summaries(
-        text,
-        asking.complete(
-            purpose, model, config.prompts.key_summary, earlier=quoted(earlier, SUMMARY_CHARS), latest=quoted(text, SUMMARY_CHARS)
-        ),
+    return merge(session, text)
+
+
+def merge(session: Session, text: str) -> Summaries:
+    """A session's summary, and the key summary that the arm's sessions up to it leave together.
+
+    Raises:
+        ModelFailed, BadAnswer: no usable answer.
+    """
+    earlier = arms.key_summary(session.arm_id, session.number)
+    if not earlier or not text:
+        return Summaries(text, text or earlier)
+    config = config_of(session.participant.study)
+    purpose = asking.Purpose("key_summary", session.participant.study_id, session.code, session.pk)
+    key = asking.complete(
+        purpose, _model(config), config.prompts.key_summary, earlier=quoted(earlier, SUMMARY_CHARS), latest=quoted(text, SUMMARY_CHARS)
     )
+    return Summaries(text, key)
+
+
+def _model(config: StudyConfig) -> asking.Model:
+    return asking.Model(config.memory.summary_model or config.chat.response_model, max_tokens=MAX_TOKENS)
 
 
 def store(session: Session, made: Summaries) -> None:
@@ -72,9 +84,16 @@ def store(session: Session, made: Summaries) -> None:
 def drafts(arm: ArmRef, session: Session) -> list[tuple[Draft, list[float]]]:
     """What the arm's policy makes of the finished session beside its writes, with vectors; nothing is stored or locked."""
     own = Summary.objects.filter(arm_id=arm.id, session=session).values_list("text", flat=True).first() or ""
+    return drafts_of(arm, session, own)
+
+
+def drafts_of(arm: ArmRef, session: Session, summary: str) -> list[tuple[Draft, list[float]]]:
+    """As `drafts`, of a summary that is not stored yet. What is not to be brought up goes into nothing."""
     arm_space = ArmSpace(arm)
     ask = Asker(arm, purpose="consolidate", session_code=session.code, session_id=session.pk)
-    made = arm.policy.consolidate(space.memories(arm, session=session.number), own, arm_space, ask)
+    muted = wishes.muted_sources(arm)
+    held = [memory for memory in space.memories(arm, session=session.number) if f"{memory.session}:{memory.seq}" not in muted]
+    made = arm.policy.consolidate(held, summary, arm_space, ask)
     return [(draft, arm_space.embed([draft.embed_text])[0].tolist()) for draft in made]
 
 

@@ -40,7 +40,8 @@ def is_muted(arm: ArmRef, sources: Sequence[str]) -> bool:
     return not muted_sources(arm).isdisjoint(sources)
 
 
-def mark(session_ids: Collection[int]) -> Mark:
-    """Changes with every wish about these sessions that is made, replaced or undone."""
-    found = Wish.objects.filter(session_id__in=session_ids).aggregate(rows=Count("pk"), newest=Max("pk"), ended=Count("ended_at"))
+def mark(participant_id: int) -> Mark:
+    """Changes with every wish of a person that is made, replaced or undone."""
+    mine = Wish.objects.filter(session__participant_id=participant_id)
+    found = mine.aggregate(rows=Count("pk"), newest=Max("pk"), ended=Count("ended_at"))
     return found["rows"], found["newest"] or 0, found["ended"]

@@ -15,7 +15,7 @@ from celery import shared_task
 from django.db import InterfaceError, OperationalError, connection, transaction
 
 from chat import exchanges
-from memory import answering, arms, forgetting, forking, remembering, scoring, summarising
+from memory import answering, arms, forgetting, forking, refreshing, remembering, scoring, summarising, wishes
 from memory.remembering import Changed, default_owner
 from studyplatform.llm.asking import BadAnswer
 from studyplatform.llm.embeddings import EndpointFailed
@@ -70,6 +70,14 @@ def encode(*arm_ids: int) -> None:
 
 
 @shared_task  # type: ignore[untyped-decorator]  # celery ships no types
+def refresh(arm_id: int) -> None:
+    """Make the summaries anew that hold what a participant took back."""
+    owner = default_owner()
+    with Heartbeat(lambda: refreshing.renew(owner)):
+        refreshing.refresh(arm_id, exchanges.of_session, owner=owner)
+
+
+@shared_task  # type: ignore[untyped-decorator]  # celery ships no types
 def run_stage(run_id: int) -> None:
     """One stage of one session, if it is due and nobody has it."""
     owner = default_owner()
@@ -96,8 +104,10 @@ def _score(run: StageRun) -> None:
 
 
 def _summarise(run: StageRun) -> None:
+    before = wishes.mark(run.session.participant_id)
     made = summarising.summarise(run.session, exchanges.of_session(run.session_id))
     with transaction.atomic():
+        _hold(run.session.arm_id, run, before)
         summarising.store(run.session, made)
         stages.finish(run)
 
@@ -116,13 +126,26 @@ def _forget(run: StageRun) -> None:
     """Once everything said is written: the session's own memories, then the verdicts, then the arm's next session may open."""
     arm = arms.load(_arm_id(run))
     _drain(arm.id, run)
+    before = wishes.mark(run.session.participant_id)
     made = summarising.drafts(arm, run.session)
     with transaction.atomic():
+        _hold(arm.id, run, before)
         summarising.consolidate(arm, run.session, made)
         verdicts, version = forgetting.judge(arm, run.session)
         forgetting.apply(arm, run.session, verdicts, version, run_id=run.pk)
         stages.finish(run)
         scheduling.arm_ready(arm.id, run.session.number + 1)
+
+
+def _hold(arm_id: int, run: StageRun, before: wishes.Mark) -> None:
+    """Lock the arm for the commit of what was made of its words.
+
+    Raises:
+        Changed: the participant took something back meanwhile: make it again.
+    """
+    remembering.lock(arm_id)
+    if wishes.mark(run.session.participant_id) != before:
+        raise Changed
 
 
 def _answer(run: StageRun) -> None:
@@ -175,6 +198,7 @@ def sweep() -> None:
     _apart(stages.promote)
     _apart(_enqueue_stages)
     _apart(_enqueue_writes)
+    _apart(_enqueue_refreshes)
     _apart(scheduling.sweep)
 
 
@@ -193,3 +217,8 @@ def _enqueue_stages() -> None:
 def _enqueue_writes() -> None:
     for arm_id in remembering.arms_due():
         _apart(partial(enqueue.encode, arm_id))
+
+
+def _enqueue_refreshes() -> None:
+    for arm_id in refreshing.arms_due():
+        _apart(partial(enqueue.refresh, arm_id))

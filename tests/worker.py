@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 from django.db import connection
 
-from memory import remembering
+from memory import refreshing, remembering
 from studyplatform import jobs
 from studyplatform.study import scheduling, stages
 
@@ -19,6 +19,9 @@ def work_once() -> int:
     done = 0
     for arm_id in remembering.arms_due():
         jobs.encode(arm_id)
+        done += 1
+    for arm_id in refreshing.arms_due():
+        jobs.refresh(arm_id)
         done += 1
     for run_id, _ in stages.due():
         jobs.run_stage(run_id)

@@ -40,3 +40,8 @@ def encode(*arm_ids: int) -> None:
 def stage(run_id: int, name: str) -> None:
     """Run one stage."""
     transaction.on_commit(lambda: _send("run_stage", [run_id], QUEUE_OF_STAGE[name]))
+
+
+def refresh(arm_id: int) -> None:
+    """Make an arm's stale summaries anew."""
+    transaction.on_commit(lambda: _send("refresh", [arm_id], "llm"))

@@ -97,6 +97,7 @@ def fill(address: Address, cast: Cast) -> str:
         "session_code": session.code,
         "token": entry if address.name == "enter" else link,
         "code": _code(address, cast, session.code, run.code),
+        "seq": "2",
         "memory_code": "2" * 12,
         "uidb36": "1",
         "key": "set-password",
