@@ -30,11 +30,22 @@ MIXED = (1, 2, 3)
 
 
 class Bench:
-    """`sessions`: what is run; `slow_sessions`: how many of them a system runs that asks a model about every turn."""
+    """`sessions`: what is run; `slow_sessions`: how many of them a system runs that asks a model about every turn; `closed_sessions`: how many are closed
+    too, which asks a model to summarise and to rate."""
 
-    def __init__(self, setting: Setting, sessions: Sequence[Session], done: Partial, say: Say, *, slow_sessions: int) -> None:
+    def __init__(
+        self,
+        setting: Setting,
+        sessions: Sequence[Session],
+        done: Partial,
+        say: Say,
+        *,
+        slow_sessions: int,
+        closed_sessions: int | None = None,
+    ) -> None:
         self.setting, self.sessions, self._partial, self._say = setting, tuple(sessions), done, say
         self._slow_sessions = slow_sessions
+        self._closed = frozenset(s.id for s in self.sessions[:closed_sessions])
         self._scales: dict[str, Scale] = {s.measure: s.scale for s in setting.scorers if s.scale is not None}
 
     def sessions_of(self, variant: Variant) -> tuple[Session, ...]:
@@ -53,15 +64,15 @@ class Bench:
             if variant.asks_a_model:
                 self._say(f"{variant.label}: session {number} of {len(sessions)}, {time.monotonic() - began:.0f} s")
         self._say(f"{variant.label}: {len(sessions)} sessions, {time.monotonic() - began:.1f} s")
-        states = ["open", *(["closed"] if forgets(variant.build(self._scales)) else [])]
-        unseen = [i for i, session in enumerate(sessions) if not self._was_trained_on(variant, session)]
-        rows = []
-        for state in states:
-            row = {**self._head(variant, sessions), "closed": state == "closed", **_figures(parts, state)}
-            if len(unseen) < len(sessions):
-                row["unseen"] = {"sessions": len(unseen), **_figures([parts[i] for i in unseen], state)} if unseen else None
-            rows.append(row)
-        return rows
+        row = {**self._head(variant, sessions), "closed": False, **_figures(parts, "open")}
+        unseen = [part for part, s in zip(parts, sessions, strict=True) if not self._was_trained_on(variant, s)]
+        if len(unseen) < len(sessions):
+            row["unseen"] = {"sessions": len(unseen), **_figures(unseen, "open")} if unseen else None
+        closed = [(part, s) for part, s in zip(parts, sessions, strict=True) if "closed" in part]
+        if not closed:
+            return [row]
+        head = self._head(variant, [s for _, s in closed])
+        return [row, {**head, "closed": True, **_figures([part for part, _ in closed], "closed")}]
 
     def _head(self, variant: Variant, sessions: Sequence[Session]) -> Row:
         return {
@@ -79,7 +90,7 @@ class Bench:
         return variant.controller == "prototype" and session.file in trained_on(self.setting.encoding.name)
 
     def _part(self, variant: Variant, session: Session) -> Any:
-        name = f"{variant.label}|{sorted(variant.overrides.items())}|{variant.structured}|{session.id}"
+        name = f"{variant.label}|{sorted(variant.overrides.items())}|{variant.structured}|{session.id in self._closed}|{session.id}"
         return self._partial.part(name, lambda: self._made(variant, session))
 
     def _made(self, variant: Variant, session: Session) -> Row:
@@ -91,7 +102,7 @@ class Bench:
             "open": self._asked(run, [session], 1),
             "kept": len(run.shelf.memories()),
         }
-        if forgets(policy):
+        if forgets(policy) and session.id in self._closed:
             began = time.perf_counter()
             measures = self._measures(session) if policy.measures else {}
             summary = self.summary(session) if type(policy).consolidate is not MemoryPolicy.consolidate else ""
@@ -143,7 +154,7 @@ class Bench:
     def answered(self, variant: Variant, session: Session) -> list[Row]:
         """What each query of a session found, before the session is closed, or, of a system that compresses, after."""
         part = self._part(variant, session)
-        found: list[Row] = part["closed"] if variant.preset == "compressed_history" else part["open"]
+        found: list[Row] = part["closed"] if variant.preset == "compressed_history" and "closed" in part else part["open"]
         return found
 
     def mixed(self, variants: Iterable[Variant]) -> list[Row]:

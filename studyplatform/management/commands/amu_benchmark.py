@@ -80,6 +80,7 @@ class Command(BaseCommand):
         add(
             "--model-sessions", type=int, default=1, metavar="N", help="how many a system runs that asks a model at every turn (default: 1)"
         )
+        add("--close-sessions", type=int, metavar="N", help="how many are closed too, which asks a model (default: all; 0: none)")
         add("--threshold", type=_threshold, action="append", default=[], metavar="NAME=COSINE", help="instead of the encoder's own")
         add("--ablate", action="store_true", help="AMU without filtering, without storage management")
         add("--sweep", action="store_true", help="AMU over both thresholds, Naive RAG over its one")
@@ -137,14 +138,16 @@ class Command(BaseCommand):
         for name in (encoder, model):
             resolve(name)
         config = _config(encoder, model)
-        with _models({model, options["judge"] or model}, encoder, wanted, options["seed"], self._say), _study(config) as study:
+        with _models(options, model, wanted, self._say), _study(config) as study:
             encoding = Encoding(encoder, dict(options["threshold"]))
             setting = Setting(config, study.pk, encoding, measures.of(config), options["seed"])
             data = _digests(options["data"], found)
             partial = Partial(PARTIAL, [data, encoder, encoding.thresholds, model, options["seed"], config.model_dump(mode="json")])
             if partial.held:
                 self._say(f"Going on: {partial.held} parts were made before.")
-            bench = Bench(setting, found, partial, self._say, slow_sessions=options["model_sessions"])
+            bench = Bench(
+                setting, found, partial, self._say, slow_sessions=options["model_sessions"], closed_sessions=options["close_sessions"]
+            )
             document = self._measured(bench, wanted, options, partial)
         document["provenance"] = {**_provenance(setting, found, data), "judge": options["judge"]}
         partial.done()
@@ -207,21 +210,21 @@ def _config(encoder: str, model: str) -> StudyConfig:
 
 
 @contextmanager
-def _models(names: set[str], encoder: str, wanted: Sequence[Variant], seed: int, say: Callable[[str], None]) -> Iterator[None]:
-    """Have the models answer that these systems ask, the scorers' included. Other providers' must answer by themselves."""
-    scored = any(variant.policy.measures for variant in wanted) and not all(name.startswith("scripted/") for name in names)
-    asked = names | ({"local/smollm2", "local/minilm"} if scored else set())
-    closing = [
-        v for v in wanted if v.asks_a_model or v.policy.measures or v.preset not in ("naive_rag", "amu", "no_memory", "full_history")
-    ]
-    local = ["encoder"] if encoder.startswith("local/") or "local/minilm" in asked else []
-    if closing and any(name.startswith("local/") and name != "local/minilm" for name in asked):
-        local.append("chat-model")
+def _models(options: dict[str, Any], model: str, wanted: Sequence[Variant], say: Callable[[str], None]) -> Iterator[None]:
+    """Have the encoder and the models answer that are asked, the scorers' included. Other providers' must answer by themselves."""
+    closes = options["close_sessions"] != 0
+    asked = {model, options["judge"] or model}
+    needed = asked if closes or options["judge"] or any(v.asks_a_model for v in wanted) else set()
+    scored = closes and not model.startswith("scripted/") and any(v.policy.measures for v in wanted)
+    is_local = {
+        "encoder": scored or options["encoder"].startswith("local/"),
+        "chat-model": scored or any(n.startswith("local/") for n in needed),
+    }
     addresses = {"LOCAL_EMBEDDINGS_URL": settings.ENV.LOCAL_EMBEDDINGS_URL, "LOCAL_LLM_URL": settings.ENV.LOCAL_LLM_URL}
     with ExitStack() as stack:
-        if closing and any(name.startswith("scripted/") for name in names):
-            serving.scripted(stack.enter_context(Crew()), seed, say)
-        stack.enter_context(borrowed.models(*local, settings=addresses))
+        if any(name.startswith("scripted/") for name in needed):
+            serving.scripted(stack.enter_context(Crew()), options["seed"], say)
+        stack.enter_context(borrowed.models(*(name for name, is_asked in is_local.items() if is_asked), settings=addresses))
         yield
 
 

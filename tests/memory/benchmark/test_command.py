@@ -225,3 +225,13 @@ def test_a_sheet_that_is_not_filled_in_is_refused_with_its_line(data):
     call_command("amu_benchmark", "--data", data, "--sheet", "30", "--out", sheet)
     with pytest.raises(CommandError, match=r"sheet\.csv:2: “” is no action"):
         call_command("amu_benchmark", "--data", data, "--validity", sheet)
+
+
+def test_sessions_can_be_left_open_so_that_nothing_asks_a_model(db, capsys, data):
+    document = measured(capsys, data, "--policy", "lufy,memory_bank,amu:prototype,sliding_window", "--close-sessions", "0")
+    assert {row["closed"] for row in document["rows"]} == {False}
+
+
+def test_only_so_many_sessions_are_closed(model, capsys, data):
+    document = measured(capsys, data, "--policy", "memory_bank", "--close-sessions", "1")
+    assert [(row["closed"], row["sessions"]) for row in document["rows"]] == [(False, 2), (True, 1)]
