@@ -8,7 +8,7 @@ import asyncio
 import os
 import secrets
 import socket
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from django.conf import settings
@@ -62,10 +62,11 @@ async def close() -> None:
         await pool.close()
 
 
-Act = Callable[[AsyncConnection[Any], type[Any], str, Mapping[str, Any]], Awaitable[Any]]
+Values = Mapping[str, Any] | Sequence[Any]
+Act = Callable[[AsyncConnection[Any], type[Any], str, Values], Awaitable[Any]]
 
 
-async def _again(act: Act, shape: type[Any], sql: str, values: Mapping[str, Any]) -> Any:
+async def _again(act: Act, shape: type[Any], sql: str, values: Values) -> Any:
     """Run `act` with a connection; once more for each connection of the pool that turns out to be dead."""
     pool = await _pool()
     for tries_left in range(settings.ENV.DB_POOL_SIZE + 1, -1, -1):
@@ -78,19 +79,23 @@ async def _again(act: Act, shape: type[Any], sql: str, values: Mapping[str, Any]
     raise AssertionError("the last try returns or raises")
 
 
-async def _first(held: AsyncConnection[Any], shape: type[Any], sql: str, values: Mapping[str, Any]) -> Any:
+async def _first(held: AsyncConnection[Any], shape: type[Any], sql: str, values: Values) -> Any:
     async with held.cursor(row_factory=class_row(shape)) as cursor:
         await cursor.execute(sql, values)
         return await cursor.fetchone()
 
 
-async def _all(held: AsyncConnection[Any], shape: type[Any], sql: str, values: Mapping[str, Any]) -> Any:
+async def _all(held: AsyncConnection[Any], shape: type[Any], sql: str, values: Values) -> Any:
     async with held.cursor(row_factory=class_row(shape)) as cursor:
         await cursor.execute(sql, values)
         return await cursor.fetchall()
 
 
-async def _count(held: AsyncConnection[Any], shape: type[Any], sql: str, values: Mapping[str, Any]) -> Any:
+async def _rows(held: AsyncConnection[Any], shape: type[Any], sql: str, values: Values) -> Any:
+    return await (await held.execute(sql, values)).fetchall()
+
+
+async def _count(held: AsyncConnection[Any], shape: type[Any], sql: str, values: Values) -> Any:
     return (await held.execute(sql, values)).rowcount
 
 
@@ -103,6 +108,12 @@ async def one(shape: type[T], sql: str, values: Mapping[str, Any]) -> T | None:
 async def many(shape: type[T], sql: str, values: Mapping[str, Any]) -> list[T]:
     """All rows as `shape`."""
     found: list[T] = await _again(_all, shape, sql, values)
+    return found
+
+
+async def rows(sql: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
+    """All rows as they are; JSON is read, and times are left to the statement to turn into numbers."""
+    found: list[tuple[Any, ...]] = await _again(_rows, object, sql, values)
     return found
 
 

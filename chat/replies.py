@@ -7,12 +7,11 @@ import asyncio
 import logging
 import time
 from dataclasses import dataclass, field
-from functools import partial
 
 from django.conf import settings
 from django.utils import timezone
 
-from chat import composing, hints, occasions, relay, sockets, store, threads
+from chat import composing, hints, occasions, reading, relay, sockets, store, threads
 from chat.composing import Utterance
 from chat.frames import Ended, Failed, Frame, Reply, Token
 from chat.occasions import Occasion
@@ -184,15 +183,14 @@ async def _make(writing: Writing, calls: list[Call]) -> None:
 async def _recall(writing: Writing) -> Recalled:
     texts = tuple(u.text for u in writing.recent)
     query = Query("reply", texts[-1], texts) if writing.reply_to is not None else Query("opening", "")
-    first = writing.recent[0].seq if writing.recent else 1
-    began, now, session = time.perf_counter(), timezone.now(), writing.occasion.memory
-    recall = partial(recalling.recall_unless_writing, session=session, query=query, instant=now, context_from_seq=first)
-    # Waiting holds no thread: they are few, and the hint to the writer, for whom all wait, needs one too.
-    known = writing.open_writes
-    while (found := await threads.run(recall, waited_ms=(time.perf_counter() - began) * 1000, known=known)) is None:
-        await asyncio.sleep(recalling.POLL_S)  # no event: the writer is another process
-        known = None
-    return found
+    return await recalling.recall_soon(
+        session=writing.occasion.memory,
+        query=query,
+        instant=timezone.now(),
+        context_from_seq=writing.recent[0].seq if writing.recent else 1,
+        reads=reading,
+        known=writing.open_writes,
+    )
 
 
 async def _ask(writing: Writing, recalled: Recalled, calls: list[Call]) -> Usage:

@@ -44,7 +44,13 @@ class Encoder:
             BadVectors: the endpoint's vectors have another dimension.
             studyplatform.llm.embeddings.EndpointFailed: no answer.
         """
-        vectors = embeddings.embed(self.name, texts)
+        return self._checked(embeddings.embed(self.name, texts), texts)
+
+    async def embed_soon(self, texts: Sequence[str]) -> Vector:
+        """As `embed`, on an event loop."""
+        return self._checked(await embeddings.embed_soon(self.name, texts), texts)
+
+    def _checked(self, vectors: Vector, texts: Sequence[str]) -> Vector:
         if vectors.shape[0] != len(texts) or (self.dimension and vectors.shape[1] != self.dimension):
             raise BadVectors(f"{self.name}: expected ({len(texts)}, {self.dimension}), got {vectors.shape}.")
         norms = np.linalg.norm(vectors, axis=1, keepdims=True)

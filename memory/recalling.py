@@ -4,16 +4,19 @@ It only reads, but for a policy that forgets when a session opens: that is done 
 reply, so that a reply that is made twice counts once.
 """
 
+import asyncio
 import json
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from typing import Any
 
-from memory import forgetting
+from memory import forgetting, lookups
 from memory.arms import SessionRef, session_ref, shown_summary
 from memory.asking import Asker
+from memory.lookups import Reads
 from memory.policy import Hit, Memory, Query, Recall, When
 from memory.quotation import shortened, unquoted
 from memory.space import ArmSpace, Scope, planned_once
@@ -44,7 +47,7 @@ class Recalled:
 
 
 def recall(*, session: SessionRef, query: Query, instant: datetime, context_from_seq: int) -> Recalled:
-    """As `recall_unless_writing`, for who may hold a thread: once every exchange in scope is written, or the study's limit for that is over."""
+    """As `recall_soon`, for who may hold a thread: once every exchange in scope is written, or the study's limit for that is over."""
     began = time.perf_counter()
     while True:
         waited = (time.perf_counter() - began) * 1000
@@ -55,9 +58,33 @@ def recall(*, session: SessionRef, query: Query, instant: datetime, context_from
 
 
 def recall_unless_writing(
-    *, session: SessionRef, query: Query, instant: datetime, context_from_seq: int, waited_ms: float, known: tuple[int, int] | None = None
+    *, session: SessionRef, query: Query, instant: datetime, context_from_seq: int, waited_ms: float
 ) -> Recalled | None:
     """What the arm's policy recalls for this query; None, while an exchange in scope is being written and there is time left to wait.
+
+    Args: as of `recall_soon`. `waited_ms`: for how long the caller has waited for writes already.
+
+    Raises:
+        studyplatform.llm.embeddings.EndpointFailed: the encoder does not answer.
+    """
+    started = time.perf_counter()
+    scope = _scope(session, context_from_seq)
+    with planned_once() as cursor:
+        cursor.execute(_OPEN_WRITES, _open_writes_of(session, scope))
+        in_scope, unseen = cursor.fetchone()
+    if in_scope and waited_ms < session.arm.config.chat.write_wait_ms:
+        return None
+    if query.kind == "opening":
+        forgetting.at_opening(session.arm, session.number, instant)
+    found = session.arm.policy.recall(query, ArmSpace(session.arm, scope), _when(session, instant), _asker(session))
+    recall_ms = waited_ms + (time.perf_counter() - started) * 1000
+    return _recalled(session, found, _key_summary(session), unseen=unseen, recall_ms=recall_ms, waited_ms=waited_ms)
+
+
+async def recall_soon(
+    *, session: SessionRef, query: Query, instant: datetime, context_from_seq: int, reads: Reads, known: tuple[int, int] | None = None
+) -> Recalled:
+    """As `recall`, for who must not hold a thread: the policy runs on the event loop, and all that it looks up is awaited.
 
     Args:
         session: made once by `session_ref`.
@@ -65,52 +92,78 @@ def recall_unless_writing(
         instant: aware; when the reply is being made.
         context_from_seq: seq of the oldest turn that the prompt quotes anyway; exchanges from there on are out of scope. For
             an opener 1.
-        waited_ms: for how long the caller has waited for writes already.
+        reads: how this process asks the database.
         known: of the arm's earlier exchanges those not written yet: before `context_from_seq`, and in all. None: looked up.
 
     Raises:
         studyplatform.llm.embeddings.EndpointFailed: the encoder does not answer.
     """
-    started = time.perf_counter()
-    chat = session.arm.config.chat
-    before_seq = context_from_seq if chat.same_session_recall else 0
-    usable = known if chat.same_session_recall else None
-    in_scope, unseen = usable or _open_writes(session, before_seq)
-    if in_scope and waited_ms < chat.write_wait_ms:
-        return None
+    began = time.perf_counter()
+    scope = _scope(session, context_from_seq)
+    in_scope, unseen = (known if scope.before_seq else None) or await _open_writes(session, scope, reads)
+    while in_scope and (time.perf_counter() - began) * 1000 < session.arm.config.chat.write_wait_ms:
+        await asyncio.sleep(POLL_S)  # no event: the writer is another process
+        in_scope, unseen = await _open_writes(session, scope, reads)
+    waited_ms = (time.perf_counter() - began) * 1000
     if query.kind == "opening":
-        forgetting.at_opening(session.arm, session.number, instant)
-    space = ArmSpace(session.arm, Scope(session.number, before_seq))
-    ask = Asker(session.arm, purpose="recall", session_code=session.code, session_id=session.id, hurried=True)
-    found = session.arm.policy.recall(query, space, When(session.number, instant, session.arm.zone), ask)
+        await reads.run(partial(forgetting.at_opening, session.arm, session.number, instant))
+    policy, now = session.arm.policy, _when(session, instant)
+    found = await lookups.recall(policy, query, now, arm=session.arm, scope=scope, ask=_asker(session), reads=reads)
+    summary = await reads.run(partial(_key_summary, session)) if _may_change(session) else session.key_summary
+    recall_ms = (time.perf_counter() - began) * 1000
+    return _recalled(session, found, summary, unseen=unseen, recall_ms=recall_ms, waited_ms=waited_ms)
+
+
+def _scope(session: SessionRef, context_from_seq: int) -> Scope:
+    return Scope(session.number, context_from_seq if session.arm.config.chat.same_session_recall else 0)
+
+
+def _when(session: SessionRef, instant: datetime) -> When:
+    return When(session.number, instant, session.arm.zone)
+
+
+def _asker(session: SessionRef) -> Asker:
+    return Asker(session.arm, purpose="recall", session_code=session.code, session_id=session.id, hurried=True)
+
+
+def _recalled(session: SessionRef, found: Recall, key_summary: str, *, unseen: int, recall_ms: float, waited_ms: float) -> Recalled:
+    chars = session.arm.policy.prompt_chars(session.arm.config.chat.memory_chars)
     return Recalled(
         used=found.used,
         passed_over=found.passed_over,
-        lines=prompt_lines(found, session.arm.policy.prompt_chars(chat.memory_chars)),
-        key_summary=_key_summary(session),
+        lines=prompt_lines(found, chars),
+        key_summary=key_summary,
         unseen_writes=unseen,
-        recall_ms=waited_ms + (time.perf_counter() - started) * 1000,
+        recall_ms=recall_ms,
         waited_ms=waited_ms,
         why=found.why,
         looked=True,
     )
 
 
+def _may_change(session: SessionRef) -> bool:
+    """Whether people may take something back while they talk, so that the key summary is not what it was when the session began."""
+    return session.arm.config.memory.about_me == "during"
+
+
 def _key_summary(session: SessionRef) -> str:
-    """As it was when the session began; read again where people may take something back while they talk."""
-    during = session.arm.config.memory.about_me == "during"
-    return shown_summary(session.arm, session.number) if during else session.key_summary
+    return shown_summary(session.arm, session.number) if _may_change(session) else session.key_summary
 
 
-def _open_writes(session: SessionRef, before_seq: int) -> tuple[int, int]:
-    sql = """
-        SELECT count(*) FILTER (WHERE s.number < %s OR (s.number = %s AND w.seq < %s)), count(*)
-        FROM memory_memorywrite w JOIN study_session s ON s.id = w.session_id
-        WHERE w.arm_id = %s AND w.state = 'open' AND (s.number < %s OR w.seq < (SELECT last_seq FROM study_session WHERE id = %s))"""
-    with planned_once() as cursor:
-        cursor.execute(sql, [session.number, session.number, before_seq, session.arm.id, session.number, session.id])
-        in_scope, unseen = cursor.fetchone()
-    return in_scope, unseen
+_OPEN_WRITES = """
+    SELECT count(*) FILTER (WHERE s.number < %s OR (s.number = %s AND w.seq < %s)), count(*)
+    FROM memory_memorywrite w JOIN study_session s ON s.id = w.session_id
+    WHERE w.arm_id = %s AND w.state = 'open' AND (s.number < %s OR w.seq < (SELECT last_seq FROM study_session WHERE id = %s))"""
+
+
+def _open_writes_of(session: SessionRef, scope: Scope) -> list[int]:
+    """The parameters of `_OPEN_WRITES`."""
+    return [session.number, session.number, scope.before_seq, session.arm.id, session.number, session.id]
+
+
+async def _open_writes(session: SessionRef, scope: Scope, reads: Reads) -> Sequence[int]:
+    """Of the arm's earlier exchanges those not written yet: in scope, and in all."""
+    return (await reads.rows(_OPEN_WRITES, _open_writes_of(session, scope)))[0]
 
 
 def prompt_lines(found: Recall, at_most_chars: int) -> tuple[str, ...]:

@@ -75,14 +75,14 @@ class ArmSpace:
     ) -> Sequence[Hit]:
         vector = self.embed([query[-self._arm.encoder.window_chars :]])[0] if isinstance(query, str) else query
         with planned_once() as cursor:
-            cursor.execute(*_nearest_sql(self._arm, self._scope, vector, where or {}, at_least, limit))
+            cursor.execute(*nearest_sql(self._arm, self._scope, vector, where or {}, at_least, limit))
             rows = cursor.fetchall()
-        return [Hit(_memory(row), float(row[-2])) for row in rows]
+        return hits(rows)
 
     def newest(self, *, limit: int | None = None, where: Mapping[str, Sequence[str]] | None = None) -> Sequence[Memory]:
         with planned_once() as cursor:
-            cursor.execute(*_newest_sql(self._arm, self._scope, where or {}, limit))
-            return [_memory(row) for row in cursor.fetchall()]
+            cursor.execute(*newest_sql(self._arm, self._scope, where or {}, limit))
+            return [memory(row) for row in cursor.fetchall()]
 
 
 @contextmanager
@@ -106,7 +106,7 @@ def memories(arm: ArmRef, *, session: int | None = None) -> list[Memory]:
     )
     with connection.cursor() as cursor:
         cursor.execute(sql, [*_measures_params(arm), arm.id, *([session] if session is not None else [])])
-        return [_memory(row) for row in cursor.fetchall()]
+        return [memory(row) for row in cursor.fetchall()]
 
 
 def named(arm: ArmRef, ids: Sequence[int]) -> list[Memory]:
@@ -114,7 +114,7 @@ def named(arm: ArmRef, ids: Sequence[int]) -> list[Memory]:
     sql = f"SELECT {_COLUMNS}, 0, m.measures FROM memory_memory m WHERE m.arm_id = %s AND m.id = ANY(%s)"  # noqa: S608  # only constants are joined in
     with connection.cursor() as cursor:
         cursor.execute(sql, [arm.id, list(ids)])
-        return [_memory(row) for row in cursor.fetchall()]
+        return [memory(row) for row in cursor.fetchall()]
 
 
 def literal(vector: Vector) -> str:
@@ -136,16 +136,18 @@ def _in_scope(arm: ArmRef, scope: Scope, where: Mapping[str, Sequence[str]]) -> 
     return conditions, params
 
 
-def _newest_sql(arm: ArmRef, scope: Scope, where: Mapping[str, Sequence[str]], limit: int | None) -> tuple[str, list[Any]]:
+def newest_sql(arm: ArmRef, scope: Scope, where: Mapping[str, Sequence[str]], limit: int | None) -> tuple[str, list[Any]]:
+    """The statement that finds the newest memories in scope, and its parameters."""
     conditions, params = _in_scope(arm, scope, where)
     join, measured = _measures_sql(arm)
     sql = f"SELECT {_COLUMNS}, 0, {measured} FROM memory_memory m {join} WHERE {' AND '.join(conditions)} ORDER BY {_NEWEST} LIMIT %s"  # noqa: S608  # only constants are joined in
     return sql, [*_measures_params(arm), *params, limit]
 
 
-def _nearest_sql(
+def nearest_sql(
     arm: ArmRef, scope: Scope, vector: Vector, where: Mapping[str, Sequence[str]], at_least: float | None, limit: int | None
 ) -> tuple[str, list[Any]]:
+    """The statement that finds the memories in scope nearest to a vector, and its parameters."""
     conditions, params = _in_scope(arm, scope, where)
     conditions.append("m.vector IS NOT NULL")
     join, measured = _measures_sql(arm)
@@ -179,7 +181,13 @@ def _measures_params(arm: ArmRef) -> list[Any]:
     return [list(arm.sources), list(arm.sources.values()), *([key[i] for key in keys] for i in range(3))]
 
 
-def _memory(row: Sequence[Any]) -> Memory:
+def hits(rows: Sequence[Sequence[Any]]) -> list[Hit]:
+    """What `nearest_sql` found, in its order."""
+    return [Hit(memory(row), float(row[-2])) for row in rows]
+
+
+def memory(row: Sequence[Any]) -> Memory:
+    """A row of `nearest_sql` or `newest_sql`."""
     return Memory(
         id=row[0],
         kind=row[1],

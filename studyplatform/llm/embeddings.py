@@ -1,11 +1,12 @@
-"""The embeddings endpoint, synchronously, on the path of every reply: one kept-alive connection per thread, no client library.
+"""The embeddings endpoint: on an event loop over `llm.transport`, as every reply needs it, and synchronously for the workers. No client library.
 
-An HTTP client of the usual kind costs about a millisecond of this process's time per request; the standard library's a quarter.
+An HTTP client of the usual kind costs about a millisecond of this process's time per request; the standard library's, with one kept-alive
+connection per thread, a quarter.
 """
 
+import asyncio
 import base64
 import http.client
-import json
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -15,8 +16,9 @@ from urllib.parse import urlsplit
 import numpy as np
 from django.conf import settings
 from numpy.typing import NDArray
+from pydantic_core import from_json, to_json
 
-from studyplatform.llm import providers
+from studyplatform.llm import providers, transport
 
 TIMEOUT_S = 20.0
 # What a kept-alive connection raises when the other side closed it meanwhile: worth one fresh connection.
@@ -66,19 +68,52 @@ def embed(model_name: str, texts: Sequence[str]) -> NDArray[np.float32]:
     return np.stack([known[model_name, text] for text in texts])
 
 
+async def embed_soon(model_name: str, texts: Sequence[str]) -> NDArray[np.float32]:
+    """As `embed`, on an event loop; nothing is kept.
+
+    Raises:
+        EndpointFailed: as in `embed`.
+    """
+    if not texts:
+        return np.zeros((0, 0), dtype=np.float32)
+    url, body, headers = _question(model_name, texts)
+    try:
+        async with asyncio.timeout(TIMEOUT_S):
+            answer = await transport.here().post(url, headers, body, connect_s=TIMEOUT_S)
+            try:
+                raw = await answer.whole()
+            finally:
+                answer.close()
+    except (OSError, transport.NoConnection, transport.Broken) as error:
+        raise EndpointFailed(f"{model_name}: {type(error).__name__}: {error}") from error
+    return _vectors(model_name, texts, answer.status, raw)
+
+
 def _asked(model_name: str, texts: Sequence[str]) -> NDArray[np.float32]:
+    url, body, headers = _question(model_name, texts)
+    try:
+        status, raw = _post(url, body, headers)
+    except (OSError, http.client.HTTPException) as error:
+        raise EndpointFailed(f"{model_name}: {type(error).__name__}: {error}") from error
+    return _vectors(model_name, texts, status, raw)
+
+
+def _question(model_name: str, texts: Sequence[str]) -> tuple[str, bytes, dict[str, str]]:
+    """Address, body and headers of a request."""
     target = providers.resolve(model_name)
-    body = json.dumps({"model": target.model, "input": list(texts), "encoding_format": "base64"}).encode()
     headers = {"Content-Type": "application/json", "Accept": "application/json"}
     if target.key:
         headers["Authorization"] = f"Bearer {target.key}"
+    return _base(target) + "/embeddings", to_json({"model": target.model, "input": list(texts), "encoding_format": "base64"}), headers
+
+
+def _vectors(model_name: str, texts: Sequence[str], status: int, raw: bytes) -> NDArray[np.float32]:
+    if status != 200:
+        raise EndpointFailed(f"{model_name}: HTTP {status}: {raw[:200]!r}")
     try:
-        status, raw = _post(_base(target) + "/embeddings", body, headers)
-        if status != 200:
-            raise EndpointFailed(f"{model_name}: HTTP {status}: {raw[:200]!r}")
-        rows = sorted(json.loads(raw)["data"], key=lambda row: row["index"])
+        rows = sorted(from_json(raw)["data"], key=lambda row: row["index"])
         vectors = np.array([_vector(row["embedding"]) for row in rows], dtype=np.float32)
-    except (OSError, http.client.HTTPException, ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError) as error:
         raise EndpointFailed(f"{model_name}: {type(error).__name__}: {error}") from error
     if vectors.ndim != 2 or len(vectors) != len(texts):
         raise EndpointFailed(f"{model_name}: asked for {len(texts)} vectors, got shape {vectors.shape}")

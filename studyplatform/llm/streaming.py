@@ -12,10 +12,13 @@ from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from studyplatform.llm import transport
 from studyplatform.llm.prompts import Message
 from studyplatform.llm.providers import Resolved
 from studyplatform.llm.texts import storable
-from studyplatform.llm.transport import Broken, Connections, NoConnection
+from studyplatform.llm.transport import Broken, NoConnection, close
+
+__all__ = ["ModelFailed", "Request", "Usage", "close", "stream"]
 
 CONNECT_S = 5.0
 
@@ -63,22 +66,12 @@ class Usage:
     total_ms: float | None = None
 
 
-_connections: dict[int, Connections] = {}
-
-
 class _BadStatus(Exception):
     """The endpoint answered with an error."""
 
     def __init__(self, status: int, body: str) -> None:
         super().__init__(f"{status}: {body[:300]}")
         self.status = status
-
-
-async def close() -> None:
-    """Close the connections of the running loop."""
-    mine = _connections.pop(id(asyncio.get_running_loop()), None)
-    if mine:
-        mine.close()
 
 
 async def stream(request: Request, usage: Usage) -> AsyncIterator[str]:
@@ -136,9 +129,8 @@ async def _pieces(request: Request, usage: Usage) -> AsyncIterator[str]:
     headers = {"Content-Type": "application/json", "X-Client-Request-Id": request.tag}
     if request.model.key:
         headers["Authorization"] = f"Bearer {request.model.key}"
-    connections = _connections.setdefault(id(asyncio.get_running_loop()), Connections())
     url = f"{request.model.url}/chat/completions"
-    answer = await connections.post(url, headers, json.dumps(body).encode(), connect_s=min(CONNECT_S, request.timeout_s))
+    answer = await transport.here().post(url, headers, json.dumps(body).encode(), connect_s=min(CONNECT_S, request.timeout_s))
     try:
         if answer.status != 200:
             raise _BadStatus(answer.status, (await answer.whole()).decode(errors="replace"))

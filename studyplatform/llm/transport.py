@@ -90,6 +90,21 @@ class Connections:
         self._idle.clear()
 
 
+_of_loop: dict[int, Connections] = {}
+
+
+def here() -> Connections:
+    """The running loop's connections."""
+    return _of_loop.setdefault(id(asyncio.get_running_loop()), Connections())
+
+
+async def close() -> None:
+    """Close the connections of the running loop."""
+    mine = _of_loop.pop(id(asyncio.get_running_loop()), None)
+    if mine:
+        mine.close()
+
+
 async def _exchange(idle: deque[_Streams], streams: _Streams, message: bytes, *, is_kept: bool) -> "Answer":
     reader, writer = streams
     try:
