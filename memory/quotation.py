@@ -16,6 +16,7 @@ _QUOTES = str.maketrans(dict.fromkeys('“”„‟"＂`´❝❞〝〞〟″', "
 _UNSEEN = re.compile("[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u00ad\u180e\u200b\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff]")
 # Tags spell letters that nobody sees; behind a black flag they are a country's, and stay.
 _TAGS = re.compile("(\U0001f3f4[\U000e0020-\U000e007e]{1,8}\U000e007f)|[\U000e0000-\U000e007f]+")
+_VIRAMA = 9  # the combining class of signs that join two consonants
 _BACK = 24  # characters that a cut may step back
 
 
@@ -96,7 +97,12 @@ def _boundary(text: str, at: int) -> int:
 def _splits(text: str, at: int) -> bool:
     """Whether a cut before the character at `at` falls inside what is one sign to a reader."""
     before, after = text[at - 1], text[at]
-    if before == "\u200d" or after in "\u200c\u200d" or unicodedata.category(after) in ("Mn", "Mc", "Me"):
+    if (
+        before == "\u200d"
+        or unicodedata.combining(before) == _VIRAMA
+        or after in "\u200c\u200d"
+        or unicodedata.category(after) in ("Mn", "Mc", "Me")
+    ):
         return True
     if "\U0001f3fb" <= after <= "\U0001f3ff" or "\U000e0020" <= after <= "\U000e007f" or "\u1160" <= after <= "\u11ff":
         return True
