@@ -260,7 +260,7 @@ def _provenance(setting: Setting, found: Sequence[Session], data: dict[str, str]
     """Where the figures come from."""
     commit = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=False)  # noqa: S607  # git, where the code is a checkout
     config = setting.config
-    local = [name for name in (setting.encoding.name, config.chat.response_model) if name.startswith("local/")]
+    used = (setting.encoding.name, config.chat.response_model, *(scorer.id.removeprefix("server:") for scorer in setting.scorers))
     return {
         "commit": commit.stdout.strip() or "unknown",
         "data": data,
@@ -271,7 +271,7 @@ def _provenance(setting: Setting, found: Sequence[Session], data: dict[str, str]
         "max_tokens": asking.Model("").max_tokens,
         "scorers": [list(scorer.key) for scorer in setting.scorers],
         "device": {"machine": platform.machine(), "cores": os.cpu_count(), "load": round(os.getloadavg()[0], 2), "accelerator": None},
-        "precision": PRECISION if local else None,
+        "precision": {name: PRECISION[name] for name in dict.fromkeys(used) if name in PRECISION},
         "seeds": {"run": setting.seed},
         "published": published.NOTE,
     }
