@@ -15,15 +15,73 @@ from django.conf import settings
 from django.db import connection
 from psycopg import AsyncConnection, InterfaceError, OperationalError
 from psycopg.conninfo import make_conninfo
+from psycopg.pq import TransactionStatus
 from psycopg.rows import class_row
+from psycopg.types.json import set_json_loads
 from psycopg_pool import AsyncConnectionPool
+from pydantic_core import from_json
 
 T = TypeVar("T")
 
 # Under this name a process owns replies, holds sockets, and is reached by the others.
 PROCESS = f"{socket.gethostname()[:40]}.{os.getpid()}.{secrets.token_hex(4)}"
 
-_pools: dict[int, AsyncConnectionPool[AsyncConnection[Any]]] = {}
+
+class _Held:
+    """The connections of one event loop.
+
+    They are opened, and opened again, by psycopg's pool, from which each is borrowed once: lending one out for every statement would take as
+    long as a third of the statement.
+    """
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self._source: AsyncConnectionPool[AsyncConnection[Any]] = AsyncConnectionPool(
+            _conninfo(),
+            min_size=1,
+            max_size=size,
+            timeout=30,
+            kwargs={"autocommit": True, "prepare_threshold": 1},
+            configure=_configure,
+            open=False,
+        )
+        self._slots = asyncio.Semaphore(size)
+        self._idle: list[AsyncConnection[Any]] = []
+
+    async def open(self) -> None:
+        await self._source.open()
+
+    async def close(self) -> None:
+        while self._idle:
+            await self._source.putconn(self._idle.pop())
+        await self._source.close()
+
+    async def use(self, act: "Act", shape: type[Any], sql: str, values: "Values") -> Any:
+        """Run `act` with a connection; `Dead`, if that turns out to be lost."""
+        async with self._slots:
+            held = self._idle.pop() if self._idle else await self._source.getconn()
+            try:
+                return await act(held, shape, sql, values)
+            except (OperationalError, InterfaceError) as error:
+                if held.closed or held.broken:
+                    raise Dead from error
+                raise
+            finally:
+                if held.pgconn.transaction_status == TransactionStatus.IDLE and not self._source.closed:
+                    self._idle.append(held)
+                else:  # lost, or left by a task that was cancelled in the middle
+                    await self._source.putconn(held)
+
+
+class Dead(Exception):
+    """The connection was lost, and what was run on it may or may not have been done."""
+
+
+_pools: dict[int, _Held] = {}
+
+
+async def _configure(connection: AsyncConnection[Any]) -> None:
+    set_json_loads(from_json, connection)
 
 
 def _conninfo() -> str:
@@ -39,20 +97,13 @@ def _conninfo() -> str:
     return make_conninfo("", **{k: v for k, v in parts.items() if v})
 
 
-async def _pool() -> AsyncConnectionPool[AsyncConnection[Any]]:
+async def _pool() -> _Held:
     loop = id(asyncio.get_running_loop())
-    if loop not in _pools:
-        pool = AsyncConnectionPool(
-            _conninfo(),
-            min_size=1,
-            max_size=settings.ENV.DB_POOL_SIZE,
-            timeout=30,
-            kwargs={"autocommit": True, "prepare_threshold": 1},
-            open=False,
-        )
-        _pools[loop] = pool
-        await pool.open()
-    return _pools[loop]
+    held = _pools.get(loop)
+    if held is None:
+        held = _pools[loop] = _Held(settings.ENV.DB_POOL_SIZE)
+        await held.open()
+    return held
 
 
 async def close() -> None:
@@ -69,14 +120,15 @@ Act = Callable[[AsyncConnection[Any], type[Any], str, Values], Awaitable[Any]]
 async def _again(act: Act, shape: type[Any], sql: str, values: Values) -> Any:
     """Run `act` with a connection; once more for each connection of the pool that turns out to be dead."""
     pool = await _pool()
-    for tries_left in range(settings.ENV.DB_POOL_SIZE + 1, -1, -1):
-        async with pool.connection() as held:
-            try:
-                return await act(held, shape, sql, values)
-            except (OperationalError, InterfaceError):
-                if not (held.closed or held.broken) or not tries_left:
-                    raise
-    raise AssertionError("the last try returns or raises")
+    for _ in range(pool.size + 1):
+        try:
+            return await pool.use(act, shape, sql, values)
+        except Dead:
+            continue
+    try:
+        return await pool.use(act, shape, sql, values)
+    except Dead as error:
+        raise OperationalError("every connection is lost at once") from error
 
 
 async def _first(held: AsyncConnection[Any], shape: type[Any], sql: str, values: Values) -> Any:

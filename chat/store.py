@@ -3,7 +3,6 @@
 Every statement is safe to run twice. Times are the database's. `Standing` is what the clock and the counters are made of.
 """
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -11,6 +10,7 @@ from typing import Any
 
 from psycopg import errors
 from psycopg.types.json import Jsonb
+from pydantic_core import to_json
 
 from chat import pool
 from chat.pool import PROCESS
@@ -279,13 +279,13 @@ _CALL = """
 
 def _call_values(call: Call) -> dict[str, Any]:
     values = dict(vars(call))
-    values["parameters"], values["messages"] = Jsonb(call.parameters), Jsonb(call.messages, dumps=_dumps)
+    values["parameters"], values["messages"] = Jsonb(call.parameters, dumps=_dumps), Jsonb(call.messages, dumps=_dumps)
     values["call_first_ms"], values["call_ms"] = values.pop("first_token_ms"), values.pop("total_ms")
     return values
 
 
 def _dumps(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False).replace("\\u0000", "")
+    return to_json(value).decode().replace("\\u0000", "")
 
 
 @dataclass(frozen=True)

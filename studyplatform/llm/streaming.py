@@ -6,11 +6,12 @@ asks through openai's client (`llm.asking`).
 """
 
 import asyncio
-import json
 import time
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
+
+from pydantic_core import from_json, to_json
 
 from studyplatform.llm import transport
 from studyplatform.llm.prompts import Message
@@ -130,7 +131,7 @@ async def _pieces(request: Request, usage: Usage) -> AsyncIterator[str]:
     if request.model.key:
         headers["Authorization"] = f"Bearer {request.model.key}"
     url = f"{request.model.url}/chat/completions"
-    answer = await transport.here().post(url, headers, json.dumps(body).encode(), connect_s=min(CONNECT_S, request.timeout_s))
+    answer = await transport.here().post(url, headers, to_json(body), connect_s=min(CONNECT_S, request.timeout_s))
     try:
         if answer.status != 200:
             raise _BadStatus(answer.status, (await answer.whole()).decode(errors="replace"))
@@ -149,7 +150,7 @@ def _read_lines(lines: Iterable[bytes], usage: Usage) -> Iterator[str]:
         if not line.startswith(b"data:"):
             continue
         data = line[5:].strip()
-        if data != b"[DONE]" and (piece := _read(json.loads(data), usage)):
+        if data != b"[DONE]" and (piece := _read(from_json(data), usage)):
             yield piece
 
 

@@ -15,6 +15,7 @@ from functools import lru_cache
 from urllib.parse import urlsplit
 
 MOST_IDLE = 100
+LONGEST_LINE = 1000  # of a chunk's size
 _BROKEN = (OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, ValueError)
 _Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
@@ -155,11 +156,14 @@ class Answer:
         return b"".join([part async for part in self.parts()])
 
     async def _chunks(self) -> AsyncIterator[bytes]:
-        reader = self._streams[0]
-        while size := int((await reader.readuntil(b"\r\n")).split(b";")[0], 16):
-            yield (await reader.readexactly(size + 2))[:-2]
-        while await reader.readuntil(b"\r\n") != b"\r\n":
-            pass
+        reader, held, is_over = self._streams[0], b"", False
+        while not is_over:
+            if not (read := await reader.read(65536)):
+                raise asyncio.IncompleteReadError(held, None)
+            body, held, is_over = _unpacked(held + read)
+            if body:
+                yield body
+        self._keeps = self._keeps and not held
 
     async def _rest(self) -> AsyncIterator[bytes]:
         reader = self._streams[0]
@@ -174,3 +178,27 @@ class Answer:
         if self._is_open:
             self._is_open = False
             self._streams[1].close()
+
+
+def _unpacked(held: bytes) -> tuple[bytes, bytes, bool]:
+    """The chunks that are whole, joined; what is left; and whether the last one was among them, with what may follow it.
+
+    Raises:
+        ValueError: these are no chunks.
+    """
+    bodies: list[bytes] = []
+    at = 0
+    while (end := held.find(b"\r\n", at, at + LONGEST_LINE)) >= 0:
+        size = int(held[at:end].split(b";")[0], 16)
+        if size == 0:
+            last = held.find(b"\r\n\r\n", end)
+            return b"".join(bodies), held[last + 4 :] if last >= 0 else held[at:], last >= 0
+        if size < 0:
+            raise ValueError("a chunk of a negative size")
+        if len(held) < end + 2 + size + 2:
+            break
+        bodies.append(held[end + 2 : end + 2 + size])
+        at = end + 2 + size + 2
+    if end < 0 and len(held) - at >= LONGEST_LINE:
+        raise ValueError("a chunk without a size")
+    return b"".join(bodies), held[at:], False

@@ -15,8 +15,8 @@ UNTIL_THE_END = b"HTTP/1.1 200 OK\r\n\r\nhello world"
 
 
 @asynccontextmanager
-async def serving(*answers: bytes, closes: bool = False):
-    """A server that gives one of these answers per request; yields its address and the connections that were made."""
+async def serving(*answers: bytes, closes: bool = False, at_once: int = 65536):
+    """A server that gives one of these answers per request, `at_once` bytes at a time; yields its address and the connections that were made."""
     made: list[int] = []
     left = list(answers)
 
@@ -27,8 +27,10 @@ async def serving(*answers: bytes, closes: bool = False):
             length = next((int(line.split(b":")[1]) for line in head.split(b"\r\n") if line.lower().startswith(b"content-length")), 0)
             await reader.readexactly(length)
             answer = left.pop(0)
-            writer.write(answer)
-            await writer.drain()
+            for begin in range(0, len(answer), at_once):
+                writer.write(answer[begin : begin + at_once])
+                await writer.drain()
+                await asyncio.sleep(0)
             if closes or (b"Content-Length" not in answer and b"chunked" not in answer):
                 break
         writer.close()
@@ -106,3 +108,25 @@ async def test_who_stops_waiting_leaves_no_connection_that_might_still_answer(co
 async def test_nobody_at_the_address_is_a_connection_error(connections):
     with pytest.raises(NoConnection):
         await post(connections, "http://127.0.0.1:9/")
+
+
+@pytest.mark.parametrize("at_once", [1, 2, 3, 7, 100])
+async def test_chunks_are_put_together_wherever_the_network_cuts_them(at_once, connections):
+    with_trailer = CHUNKED[:-2] + b"X-Sum: 1\r\n\r\n"
+    async with serving(CHUNKED, with_trailer, WITH_LENGTH, at_once=at_once) as (url, made):
+        assert [(await post(connections, url))[1] for _ in range(3)] == [b"hello world"] * 3
+        assert len(made) == 1
+
+
+@pytest.mark.parametrize("body", [b"-1\r\nx\r\n0\r\n\r\n", b"five\r\nhello\r\n", b"1" * 2000])
+async def test_what_is_no_chunk_breaks_the_answer(body, connections):
+    async with serving(CHUNKED.split(b"5;")[0] + body, closes=True) as (url, _):
+        with pytest.raises(Broken):
+            await post(connections, url)
+
+
+async def test_a_connection_on_which_more_came_than_was_asked_for_is_not_used_again(connections):
+    async with serving(CHUNKED + b"HTTP/1.1 200 OK", WITH_LENGTH) as (url, made):
+        assert (await post(connections, url))[1] == b"hello world"
+        assert not any(connections._idle.values())
+        assert made
