@@ -42,8 +42,8 @@ EVERYWHERE = {"reply@1", "opener@1", "session_summary@1", "key_summary@1", "answ
 NOTHING = ("(nothing)", "(nothing yet)", "Nothing yet.")
 # What each line of a section may begin with; sections not named here are one line.
 LINES = {
-    "notes": r"- Conversation \d+: (?:after “[^“”]*” )?(?:the person said )?“[^“”]*”",
-    "memory": r"Conversation \d+: (?:after “[^“”]*” )?(?:the person said )?“[^“”]*”",
+    "notes": r"- Conversation \d+(?:, [^:“”]+)?: (?:after “[^“”]*” )?(?:the person said )?“[^“”]*”",
+    "memory": r"Conversation \d+(?:, [^:“”]+)?: (?:after “[^“”]*” )?(?:the person said )?“[^“”]*”",
     "transcript": r"(?:Assistant|Person): .*",
     "latest": r"(?:(?:Assistant|Person): )?.*",
     "earlier": r".*",
@@ -108,7 +108,7 @@ def test_what_was_said_stands_as_one_quoted_line_in_the_section_that_is_its_own(
         for role, content in ((m["role"], m["content"]) for m in request.talk):
             assert role == "user"
             assert content in (*CANARIES, "What is my dog Rex called, and what am I allergic to?")  # their own turn, to the letter
-    assert canaries > 10
+    assert canaries > 5
 
 
 def check_section(label, slot, text):
