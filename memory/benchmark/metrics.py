@@ -8,8 +8,9 @@ nothing is found, else 0. Averages are over queries (macro).
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import astuple, dataclass, fields
+from typing import Any
 
 import numpy as np
 
@@ -84,7 +85,7 @@ class Wrote:
     """What a turn should have become and became. `on_target`: whether what it changed or repeated holds its slot; None where it did neither rightly.
 
     `misread`: requests whose answer could not be read, the turn's own retries included. `fallbacks`: decisions made without the model's answer.
-    Tokens as the endpoint counts them; `prefilled`: of the prompt, those that its cache did not hold. `seconds`: of the whole write.
+    `reason`: of a filter or an error, its first words. Tokens as the endpoint counts them; `prefilled`: of the prompt, those that its cache did not hold. `seconds`: of the whole write.
     """
 
     gold: str
@@ -97,6 +98,7 @@ class Wrote:
     cached: int = 0
     generated: int = 0
     seconds: float = 0.0
+    reason: str = ""
 
 
 def confusion(written: Iterable[Wrote]) -> dict[str, dict[str, int]]:
@@ -105,7 +107,7 @@ def confusion(written: Iterable[Wrote]) -> dict[str, dict[str, int]]:
     return {gold: {outcome: counted[gold, outcome] for outcome in OUTCOMES} for gold in OUTCOMES[:-1]}
 
 
-def writing(written: Sequence[Wrote]) -> dict[str, float | int | Mapping[str, Mapping[str, int]] | None]:
+def writing(written: Sequence[Wrote]) -> dict[str, Any]:
     """Accuracy, confusion, failures, and what a turn cost; `seconds_per_turn` is the median."""
     n = len(written) or 1
     aimed = [turn.on_target for turn in written if turn.on_target is not None]
@@ -116,6 +118,7 @@ def writing(written: Sequence[Wrote]) -> dict[str, float | int | Mapping[str, Ma
         "action_accuracy": sum(turn.gold == turn.outcome for turn in written) / n,
         "target_accuracy": sum(aimed) / len(aimed) if aimed else None,
         "confusion": confusion(written),
+        "reasons": dict(Counter(f"{turn.outcome}: {turn.reason}" for turn in written if turn.reason).most_common()),
         "errors": sum(turn.outcome == "error" for turn in written),
         "parse_failures": sum(turn.misread for turn in written),
         "fallbacks": sum(turn.fallbacks for turn in written),

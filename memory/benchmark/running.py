@@ -96,6 +96,12 @@ def forgets(policy: MemoryPolicy) -> bool:
     return kind.retain is not MemoryPolicy.retain or kind.consolidate is not MemoryPolicy.consolidate
 
 
+def _reason(outcome: Outcome) -> str:
+    """The first line of why a turn was filtered or failed; no participant's words are in it."""
+    reason: str = getattr(outcome, "reason", "")
+    return reason.splitlines()[0][:90] if reason else ""
+
+
 class Run:
     """One system over one store. `structured`: whether its searches filter by aspect and intent."""
 
@@ -147,6 +153,7 @@ class Run:
             used.cached,
             used.generated,
             seconds,
+            _reason(outcome),
         )
 
     def _decide(self, said: Said, ask: Metered) -> Outcome:

@@ -84,6 +84,7 @@ def test_an_unreadable_controller_is_an_error_and_counted(model, capsys, data):
     assert row["errors"] == 2
     assert row["parse_failures"] == 4
     assert row["confusion"]["store"]["error"] == 2
+    assert sum(n for reason, n in row["reasons"].items() if reason.startswith("error: amu_label@1")) == 2
 
 
 def test_a_run_that_was_stopped_goes_on_and_asks_nothing_twice(model, capsys, data, monkeypatch):
