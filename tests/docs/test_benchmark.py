@@ -36,3 +36,13 @@ def test_committed_results_say_where_they_come_from_and_are_of_the_committed_dat
         assert {"commit", "data", "encoder", "model", "seeds", "device", "precision"} <= set(origin)
         for name, digest in origin["data"].items():
             assert hashlib.sha256((ROOT / "bench" / "amu" / name).read_bytes()).hexdigest() == digest
+
+
+def test_the_figures_that_the_page_quotes_are_the_committed_ones():
+    """Every row of presets in the table under “What was found”, in per cent, as the results have it."""
+    rows = json.loads((RESULTS / "amu.json").read_text("utf-8"))["rows"]
+    figures = ("p_at_3", "r_at_3", "f1_at_3", "hit_at_3", "redundancy_at_3", "silent", "action_accuracy")
+    quoted = dict(re.findall(r"^\| `([a-z_]+)`(?: \(bound\)|, prototype)? \| (.*) \|$", PAGE.split("## What was found")[1], re.M))
+    given = {r["preset"]: " | ".join(f"{100 * r[name]:.1f}" for name in figures) for r in rows if not r["closed"]}
+    assert len(quoted) >= 10
+    assert {name: given[name] for name in quoted} == quoted
