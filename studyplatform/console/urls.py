@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from studyplatform.console import pages, views
+from studyplatform.console import memory_views, pages, views
 
 app_name = "console"
 
@@ -18,6 +18,10 @@ urlpatterns = [
     path("studies/<slug:slug>/people/", views.people, name="people"),
     path("studies/<slug:slug>/people/invite/", views.invite, name="invite"),
     path("studies/<slug:slug>/people/<str:code>/", views.person, name="person"),
+    path("studies/<slug:slug>/memories/", memory_views.arms, name="memories"),
+    path("studies/<slug:slug>/memories/<str:code>/<str:arm_code>/", memory_views.memory, name="memory"),
+    path("studies/<slug:slug>/memories/<str:code>/<str:arm_code>/events/", memory_views.events, name="memory_events"),
+    path("studies/<slug:slug>/memories/<str:code>/<str:arm_code>/<int:number>/<int:seq>/", memory_views.turn, name="memory_turn"),
     path("studies/<slug:slug>/sessions/<str:code>/end/", views.end_session, name="end_session"),
     path("studies/<slug:slug>/runs/<str:code>/retry/", views.retry, name="retry"),
     path("studies/<slug:slug>/design/", pages.design, name="design"),

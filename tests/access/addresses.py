@@ -98,6 +98,8 @@ def fill(address: Address, cast: Cast) -> str:
         "token": entry if address.name == "enter" else link,
         "code": _code(address, cast, session.code, run.code),
         "seq": "2",
+        "number": "1",
+        "arm_code": "shared",
         "memory_code": "2" * 12,
         "uidb36": "1",
         "key": "set-password",

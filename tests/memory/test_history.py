@@ -66,6 +66,7 @@ def talk(rng: Random, session: Session, said: list[Said], photos: dict[tuple[int
         if rng.random() < 0.4:
             act(rng, said)
             write(session)
+            refreshing.refresh(session.arm_id, exchanges.of_session, owner="me")
         photos[session.number, session.last_seq] = live(session.arm_id)
 
 
