@@ -102,7 +102,7 @@ class _Given:
 def _given(arm: ArmRef, session: Session, pair: QAPair, key_summary: str, found: Recall, model: str) -> _Given:
     purpose = asking.Purpose("answer", arm.study_id, session.code, session.pk, _number(pair))
     allowed = arm.policy.prompt_chars(arm.config.chat.memory_chars)
-    memory = "\n".join(prompt_lines(found, allowed)) or "(nothing)"
+    memory = "\n".join(prompt_lines(found, allowed, arm.zone)) or "(nothing)"
     try:
         answer = asking.ask(
             Answer,

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from memory.policy import Hit, Memory, Query, Recall, Space
 
 BYTES_PER_TOKEN = 3
-PER_MEMORY = 20  # tokens of the words around a quoted memory
+PER_MEMORY = 26  # tokens of the words around a quoted memory
 
 
 def tokens(text: str) -> int:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from memory import forgetting, lookups
 from memory.arms import SessionRef, session_ref, shown_summary
@@ -131,7 +132,7 @@ def _recalled(session: SessionRef, found: Recall, key_summary: str, *, unseen: i
     return Recalled(
         used=found.used,
         passed_over=found.passed_over,
-        lines=prompt_lines(found, chars),
+        lines=prompt_lines(found, chars, session.arm.zone),
         key_summary=key_summary,
         unseen_writes=unseen,
         recall_ms=recall_ms,
@@ -166,8 +167,8 @@ async def _open_writes(session: SessionRef, scope: Scope, reads: Reads) -> Seque
     return (await reads.rows(_OPEN_WRITES, _open_writes_of(session, scope)))[0]
 
 
-def prompt_lines(found: Recall, at_most_chars: int) -> tuple[str, ...]:
-    """The used memories as quoted data, best first, together at most `at_most_chars` characters.
+def prompt_lines(found: Recall, at_most_chars: int, zone: str = "UTC") -> tuple[str, ...]:
+    """The used memories as quoted data, best first, together at most `at_most_chars` characters. `zone`: the participant's.
 
     Quotation marks, angle brackets and line breaks are taken out of the words (`memory.quotation`), so that nothing in a memory can end its
     quotation and speak as an instruction.
@@ -175,7 +176,7 @@ def prompt_lines(found: Recall, at_most_chars: int) -> tuple[str, ...]:
     lines: list[str] = []
     left = at_most_chars
     for hit in found.used:
-        line = describe(hit.memory, left)
+        line = describe(hit.memory, left, zone)
         if not line:
             break
         lines.append(line)
@@ -183,14 +184,16 @@ def prompt_lines(found: Recall, at_most_chars: int) -> tuple[str, ...]:
     return tuple(lines)
 
 
-def describe(memory: Memory, at_most: int) -> str:
+def describe(memory: Memory, at_most: int, zone: str | None = None) -> str:
     """One memory in one line of at most `at_most` characters, every quotation closed; empty where not even a few words of it fit.
 
+    With `zone`, the day on which it was said, there: against it "tomorrow" in somebody's words can be understood later.
     Where not all fits, what the bot said gives way first, down to a quarter of the room.
     """
     bot = unquoted(memory.bot) if memory.kind == "exchange" else ""
     said = unquoted(memory.user if memory.kind == "exchange" else memory.embed_text)
-    before = f"Conversation {memory.session}: " + ("after “" if bot else "")
+    day = f", {day_of(memory.at, zone)}" if zone else ""
+    before = f"Conversation {memory.session}{day}: " + ("after “" if bot else "")
     between = ("” " if bot else "") + ("the person said “" if memory.kind == "exchange" else "“")
     room = at_most - len(f"{before}{between}”")
     if room < len(bot) + len(said):
@@ -199,6 +202,20 @@ def describe(memory: Memory, at_most: int) -> str:
         bot = shortened(bot, max(room - len(said), room // 4))
         said = shortened(said, room - len(bot))
     return f"{before}{bot}{between}{said}”"
+
+
+def day_of(instant: datetime, zone: str) -> str:
+    """A date in words, as it was where somebody lives.
+
+    >>> from datetime import UTC
+    >>> day_of(datetime(2026, 1, 5, 20, tzinfo=UTC), "Asia/Tokyo")
+    '6 January 2026'
+    """
+    there = instant.astimezone(ZoneInfo(zone))
+    return f"{there.day} {_MONTHS[there.month - 1]} {there.year}"
+
+
+_MONTHS = ["January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December"]
 
 
 _COUNT = """, hit AS (

@@ -147,7 +147,15 @@ def every_exchange_ends_in_exactly_one_outcome(policy: MemoryPolicy) -> None:
         json.dumps(dict(getattr(outcome, "why", {})))
         if isinstance(outcome, Store | Update):
             assert outcome.draft.embed_text or not said
+            it_stores_an_exchange_as_it_was_said(outcome.draft, said)
             space.add(outcome.draft, 1, 2 * i + 2)
+
+
+def it_stores_an_exchange_as_it_was_said(draft: Draft, said: str) -> None:
+    """To the last character, in any script. A record is a statement made of it."""
+    if draft.kind == "exchange":
+        assert draft.user == said
+        assert said in draft.embed_text
 
 
 def queries() -> list[Query]:

@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime
 from random import Random
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -11,7 +12,7 @@ from memory.models import MemoryEvent, MemoryWrite
 from memory.policies.compressed_history import CompressedHistory
 from memory.policies.full_history import FullHistory
 from memory.policies.sliding_window import SlidingWindow
-from memory.policy import Draft, Query, Unparsable, When
+from memory.policy import Draft, Exchange, Query, Unparsable, When
 from studyplatform.study.models import Session
 from tests import cast as people
 from tests.memory import contract
@@ -86,6 +87,16 @@ def test_what_could_not_be_compressed_stays_until_it_can():
     said("I have a dog.", session=2, space=space)
     policy.consolidate([], "", space, lambda prompt, schema, **given: asked.update(given) or schema(history="Pets."))
     assert asked["latest"] == "Person: I have a cat.\nPerson: I have a dog."
+
+
+def test_what_is_compressed_stands_under_the_day_on_which_it_was_said():
+    policy, space, asked = CompressedHistory(), contract.MemorySpace(), {}
+    for session, day in ((1, 5), (2, 6)):
+        said_at = datetime(2026, 1, day, 23, tzinfo=ZoneInfo("Asia/Tokyo"))
+        outcome = policy.encode(Exchange(session, 2, "", "I move tomorrow.", said_at), space, contract.no_model)
+        space.add(outcome.draft, session, 2)
+    policy.consolidate([], "", space, lambda prompt, schema, **given: asked.update(given) or schema(history="They move."))
+    assert asked["latest"] == "2026-01-05:\nPerson: I move tomorrow.\n2026-01-06:\nPerson: I move tomorrow."
 
 
 @pytest.fixture

@@ -1,10 +1,13 @@
 """Recall: what is in scope, what it moves, what goes into the prompt."""
 
+from datetime import UTC, datetime
+
 import pytest
 from django.db import connection
 from django.utils import timezone
 
 from memory import arms, recalling
+from memory.models import Memory as Row
 from memory.models import MemoryEvent
 from memory.policy import Query
 from studyplatform.study.models import Participant
@@ -102,6 +105,16 @@ def test_a_memory_cannot_end_its_quotation(talk):
     assert line.count("”") == 2
     assert ">" not in line
     assert "<" not in line
+
+
+def test_a_recalled_memory_says_on_which_day_it_was_said_where_the_participant_lives(talk):
+    tell(talk, "I move tomorrow.")
+    write(talk)
+    Row.objects.filter(arm=talk.arm_id).update(happened_at=datetime(2026, 1, 5, 20, tzinfo=UTC))
+    talk.participant.time_zone = "Asia/Tokyo"
+    talk.participant.save(update_fields=["time_zone"])
+    (line,) = ask(people.session_of(talk.participant), "I move")[0].lines
+    assert line.startswith("Conversation 1, 6 January 2026: ")
 
 
 def test_recalled_text_is_capped_at_what_the_study_allows(model):
