@@ -190,8 +190,10 @@ def test_the_same_words_regenerated_through_the_live_chat_leave_the_same_ledger(
     go_on(study)
     assert [t for r, t in utterances(study, 1) if r == "bot"] == [*bots[1], "Bye."]
 
+    last = {1: 12, 2: 14}  # only the live chat answers a session's last turn, and so recalls for it
+
     def moved(s: Study) -> list:
-        return [row for row in ledger(s) if row[4] in ("stored", "kept", "forgotten") or row[3] < 13]
+        return [row for row in ledger(s) if row[4] in ("stored", "kept", "forgotten") or row[3] < last[row[2]]]
 
     assert moved(study) == moved(as_recorded)
 
