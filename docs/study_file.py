@@ -57,7 +57,7 @@ WORDS = {
     "memory.summary_model": "none: the response model",
     "memory.answer_model": "none: the response model",
     "memory.controller_model": "for memory systems that ask one; none: the response model",
-    "memory.about_me": "when people may see what is remembered of them",
+    "memory.about_me": "when people may see, correct and delete what is remembered of them: `after_debriefing` is after their last conversation",
     "memory.about_me_reason": "needed where it is `off`",
     "shared_session.policy": "the memory system during the shared session",
     "shared_session.alias": "the assistant of the shared session; a table with `name`, `colour`, `shape`",
