@@ -29,6 +29,7 @@ class _Pair(_ScriptPart):
 class _Visit(_ScriptPart):
     lines: tuple[str, ...]
     pairs: tuple[_Pair, ...]
+    leave_alone: tuple[int, ...] = ()
 
 
 class _ScriptedPerson(_ScriptPart):
@@ -38,11 +39,15 @@ class _ScriptedPerson(_ScriptPart):
 
 @dataclass(frozen=True)
 class Part:
-    """What one person does in one session: `lines` are said in order, `bot` (of a recording) is what is answered to them."""
+    """What one person does in one session: `lines` are said in order, `bot` (of a recording) is what is answered to them.
+
+    `leave_alone`: lines, counted from 1, that nobody is to bring up again.
+    """
 
     lines: tuple[str, ...]
     pairs: tuple[RecordedPair, ...]
     bot: tuple[str, ...] = ()
+    leave_alone: tuple[int, ...] = ()
 
     def line(self, index: int, turns_left: int) -> str | None:
         """The line with this index; after the last one, lines are repeated only as long as the study asks for more."""
@@ -69,7 +74,8 @@ def speak(number: int, *, sessions: int, messages: int | None, questions: int) -
         visit = person.visits[n % len(person.visits)]
         again = f" (visit {n + 1})" if n >= len(person.visits) else ""
         lines = _fill(visit.lines, messages or len(visit.lines))
-        parts.append(Part(lines, _pairs(person.name, visit, lines, again, questions)))
+        alone = tuple(n for n in visit.leave_alone if n <= len(lines))
+        parts.append(Part(lines, _pairs(person.name, visit, lines, again, questions), leave_alone=alone))
     return Person(person.name, tuple(parts))
 
 

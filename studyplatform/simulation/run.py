@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import httpx
 from django.db import connection
 
-from memory.models import MemoryWrite
+from memory.models import MemoryWrite, Summary
 from studyplatform.simulation.pages import Browser
 from studyplatform.simulation.people import Person
 from studyplatform.simulation.walking import Journal, Walk
@@ -107,4 +107,6 @@ def _open_work(study: Study) -> list[str]:
     runs = StageRun.objects.filter(session__participant__study=study).exclude(state__in=over)
     stages = [f"{r.stage} of session {r.session.code}: {r.state}, attempt {r.attempt}" for r in runs.select_related("session")]
     writes = MemoryWrite.objects.filter(arm__participant__study=study, state=MemoryWrite.State.OPEN).count()
-    return sorted(stages) + ([f"{writes} memory writes are open"] if writes else [])
+    stale = Summary.objects.filter(arm__participant__study=study, stale=True).count()
+    left = [f"{count} {what}" for count, what in ((writes, "memory writes are open"), (stale, "summaries are to be made anew")) if count]
+    return sorted(stages) + left

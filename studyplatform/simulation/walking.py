@@ -78,8 +78,20 @@ class Walk:
             return await self._wait_at_home(page)
         part = self.person.parts[await self.guide.number_of(in_session["session"]) - 1]
         if in_session["rest"].startswith("questions"):
-            return await questioning.write(self.browser, page, part.pairs)
+            after = await questioning.write(self.browser, page, part.pairs)
+            await self._leave_alone(in_session["person"], in_session["session"], part)
+            return after
         return await self._talk(page, in_session["session"], part)
+
+    async def _leave_alone(self, person: str, session_code: str, part: Part) -> None:
+        """Ask on the page about what is remembered, where the study has it open, that some lines are not brought up again."""
+        if not part.leave_alone:
+            return
+        page = await self.browser.get(f"/p/{person}/memory/")
+        forms = [form for form in page.forms if f"/memory/{session_code}/" in form.action]
+        for number in part.leave_alone:
+            if number <= len(forms):
+                await self.browser.submit(forms[number - 1], {"act": "mute"})
 
     async def _agree(self, page: Page) -> Page:
         """Yes to everything that is asked."""

@@ -105,7 +105,7 @@ class WatchedWalk(Walk):
 
     async def _look_around(self, page: Page) -> None:
         home = urlsplit(page.path).path.partition("/s/")[0]
-        for path in ("/", "/plan/", "/stop/", "/leave/", "/try/", "/instructions/", "/consent/"):
+        for path in ("/", "/plan/", "/stop/", "/leave/", "/try/", "/instructions/", "/consent/", "/memory/"):
             await self.browser.get(home + path)
 
 
