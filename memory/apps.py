@@ -9,4 +9,4 @@ class MemoryApp(AppConfig):
         from memory import erasing as own
         from studyplatform.study import erasing
 
-        erasing.register(own.Memories, own.Writes, own.Reasons, own.Summaries)
+        erasing.register(own.Memories, own.Writes, own.Reasons, own.Summaries, own.Wishes)

@@ -5,7 +5,7 @@ from typing import ClassVar
 from django.db.models import F
 from django.db.models.functions import Coalesce, Now
 
-from memory.models import Memory, MemoryEvent, MemoryWrite, Summary
+from memory.models import Memory, MemoryEvent, MemoryWrite, Summary, Wish
 from studyplatform.study.erasing import Eraser
 from studyplatform.study.models import Arm, Participant
 
@@ -64,4 +64,19 @@ class Summaries(Eraser):
     layer: ClassVar[int] = 2
 
     def erase(self, participant: Participant) -> int:
-        return Summary.objects.filter(arm__participant=participant).exclude(text="", key_summary="").update(text="", key_summary="")
+        return (
+            Summary.objects.filter(arm__participant=participant)
+            .exclude(text="", key_summary="", stale=False)
+            .update(text="", key_summary="", stale=False)
+        )
+
+
+class Wishes(Eraser):
+    """The words that the person put in the place of others; that something was taken back stays."""
+
+    name: ClassVar[str] = "corrections"
+    where: ClassVar[str] = "memory.Wish: text"
+    layer: ClassVar[int] = 2
+
+    def erase(self, participant: Participant) -> int:
+        return Wish.objects.filter(session__participant=participant).exclude(text="").update(text="")

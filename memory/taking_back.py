@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from django.db import transaction
+from django.db import connection, transaction
 from django.db.models import F, Q, QuerySet
 from django.db.models.functions import Coalesce, Now
 
@@ -157,7 +157,7 @@ def _take_out(act: _Act) -> None:
     act.entries += [Entry("deleted", m.pk, {"was": m.status, "turn": act.said.source}) for m in mine]
     _write_others_anew(act, mine)
     Memory.objects.filter(pk__in=[m.pk for m in mine]).update(**_EMPTY, status=Memory.Status.DELETED, ended_at=Coalesce("ended_at", Now()))
-    _writes(act).update(reason="", raw="")
+    _unquote(act)
 
 
 def _put_back(act: _Act) -> None:
@@ -183,7 +183,21 @@ def _write_anew(act: _Act) -> None:
         act.anew[act.said.source] = None  # it was not worth remembering as it was said
     Memory.objects.filter(pk__in=[m.pk for m in mine]).update(**_EMPTY)
     Memory.objects.filter(pk__in=[m.pk for m in now_active]).update(status=Memory.Status.SUPERSEDED, ended_at=Now())
+    _unquote(act)
+
+
+_UNQUOTE = """
+    UPDATE memory_memoryevent SET why = why - '{slot,unreadable}'::text[]
+    WHERE arm_id = %s AND session_number = %s AND seq = %s AND why ?| '{slot,unreadable}'::text[]"""
+
+
+def _unquote(act: _Act) -> None:
+    """What a model made of the turn's words: in its write, and in the ledger of its recall, whose numbers stay."""
     _writes(act).update(reason="", raw="")
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT set_config('studyplatform.erasing', 'on', true)")
+        cursor.execute(_UNQUOTE, [act.arm.pk, act.said.session.number, act.said.seq])
+        cursor.execute("SELECT set_config('studyplatform.erasing', 'off', true)")
 
 
 def _heir(memories: Sequence[Memory]) -> int:

@@ -8,7 +8,7 @@ from django.apps import apps
 from django.core import serializers
 from django.db import DatabaseError, transaction
 
-from memory.models import Memory, MemoryEvent, MemoryWrite, Summary
+from memory.models import Memory, MemoryEvent, MemoryWrite, Summary, Wish
 from studyplatform.llm.models import LLMCall
 from studyplatform.study import erasing
 from studyplatform.study.models import Participant
@@ -27,6 +27,7 @@ def plant(person: Participant, study: object) -> Memory:
     MemoryWrite.objects.create(arm=arm, session=session, seq=2, raw=PLANTED, reason=PLANTED)
     MemoryEvent.objects.create(arm=arm, memory=memory, session_number=1, seq=2, what="stored", why={"quote": PLANTED})
     Summary.objects.create(arm=arm, session=session, text=PLANTED, key_summary=PLANTED)
+    Wish.objects.create(session=session, seq=2, what="correct", text=PLANTED)
     LLMCall.objects.create(study=study, session=session, purpose="reply", prompt="reply@1", prompt_sha256="0", model_asked="m",
                            messages=[{"content": PLANTED}], raw=PLANTED, error=PLANTED)  # fmt: skip
     return memory

@@ -237,6 +237,15 @@ def test_ben_s_words_are_left_alone(model, four):
     assert "father" in words_left(his.arm_id)
 
 
+def test_the_ledger_of_a_deleted_turn_keeps_its_numbers_and_loses_what_quotes_it(talks):
+    talk = talks["amu"]
+    (seq,) = written(talk, FATHER)
+    why = {"rank": 1, "similarity": 0.7, "slot": "her father's death"}
+    MemoryEvent.objects.create(arm_id=talk.arm_id, session_number=2, seq=seq, what="nothing", why=why)
+    taking_back.delete(Said(talk, seq))
+    assert MemoryEvent.objects.get(arm=talk.arm_id, what="nothing").why == {"rank": 1, "similarity": 0.7}
+
+
 def test_nothing_is_taken_back_after_a_withdrawal(model, four):
     session = people.session_of(four.ana)
     (seq,) = written(session, FATHER)
