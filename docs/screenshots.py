@@ -94,6 +94,8 @@ def participant_pages(album: Album, page: Page, participant: Participant) -> Non
     page.get_by_role("button", name="Begin").click()
     talk(album, page)
     album.take(page, "questions", tuple(LOOKS))
+    page.goto(f"{album.site}/p/{participant.code}/memory/")
+    album.take(page, "about-me", tuple(LOOKS))
     page.goto(f"{album.site}/p/{participant.code}/stop/")
     album.take(page, "stop")
 
@@ -114,7 +116,8 @@ def talk(album: Album, page: Page) -> None:
 def staff_pages(album: Album, page: Page, study: Study, user: User) -> None:
     page.goto(album.local(entry_url(user)))
     base = f"{album.site}/console/studies/{study.slug}"
-    for name, path in (("monitor", "/"), ("people", "/people/"), ("design", "/design/"), ("conditions", "/conditions/")):
+    pages = (("monitor", "/"), ("people", "/people/"), ("memories", "/memories/"), ("design", "/design/"), ("conditions", "/conditions/"))
+    for name, path in pages:
         page.goto(base + path)
         album.take(page, name)
 

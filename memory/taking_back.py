@@ -187,8 +187,10 @@ def _write_anew(act: _Act) -> None:
 
 
 _UNQUOTE = """
-    UPDATE memory_memoryevent SET why = why - '{slot,unreadable}'::text[]
-    WHERE arm_id = %s AND session_number = %s AND seq = %s AND why ?| '{slot,unreadable}'::text[]"""
+    UPDATE memory_memoryevent SET why = why - '{slot,unreadable}'::text[] || CASE WHEN why ? 'relations' THEN jsonb_build_object(
+      'relations', (SELECT coalesce(jsonb_agg(relation - 'unreadable'), '[]') FROM jsonb_array_elements(why -> 'relations') relation)
+    ) ELSE '{}' END
+    WHERE arm_id = %s AND session_number = %s AND seq = %s AND why ?| '{slot,unreadable,relations}'::text[]"""
 
 
 def _unquote(act: _Act) -> None:

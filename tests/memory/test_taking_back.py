@@ -240,10 +240,11 @@ def test_ben_s_words_are_left_alone(model, four):
 def test_the_ledger_of_a_deleted_turn_keeps_its_numbers_and_loses_what_quotes_it(talks):
     talk = talks["amu"]
     (seq,) = written(talk, FATHER)
-    why = {"rank": 1, "similarity": 0.7, "slot": "her father's death"}
+    relation = {"memory": 1, "relation": "none", "confidence": 0.0}
+    why = {"similarity": 0.7, "slot": "her father's death", "relations": [{**relation, "unreadable": "father"}]}
     MemoryEvent.objects.create(arm_id=talk.arm_id, session_number=2, seq=seq, what="nothing", why=why)
     taking_back.delete(Said(talk, seq))
-    assert MemoryEvent.objects.get(arm=talk.arm_id, what="nothing").why == {"rank": 1, "similarity": 0.7}
+    assert MemoryEvent.objects.get(arm=talk.arm_id, what="nothing").why == {"similarity": 0.7, "relations": [relation]}
 
 
 def test_nothing_is_taken_back_after_a_withdrawal(model, four):
