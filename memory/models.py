@@ -60,7 +60,9 @@ class Memory(models.Model):
     happened_at = models.DateTimeField(help_text="of the source exchange")
     created_at = models.DateTimeField(db_default=Now())
     ended_at = models.DateTimeField(null=True, blank=True)
-    muted_at = models.DateTimeField(null=True, blank=True, help_text="the participant does not want it brought up again: no recall finds it")
+    muted_at = models.DateTimeField(
+        null=True, blank=True, help_text="the participant does not want it brought up again: no recall finds it"
+    )
 
     class Meta:
         verbose_name_plural = "memories"
@@ -102,7 +104,12 @@ class MemoryWrite(models.Model):
     reason = models.TextField(blank=True)
     raw = models.TextField(blank=True, help_text="what the model said, where it could not be read")
     heir_of = models.ForeignKey(
-        Memory, null=True, blank=True, on_delete=models.SET_NULL, related_name="+", help_text="whose counters what is written anew takes over"
+        Memory,
+        null=True,
+        blank=True,
+        on_delete=models.SET_NULL,
+        related_name="+",
+        help_text="whose counters what is written anew takes over",
     )
     owner = models.CharField(max_length=80, blank=True)
     attempt = models.PositiveIntegerField(default=0)

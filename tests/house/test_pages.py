@@ -17,7 +17,8 @@ INLINE = {
     "another host": re.compile(r"(?:src|href)=[\"'](?:https?:)?//"),
 }
 ARMS = re.compile(
-    r"naive[\s_-]?rag|memory[\s_-]?bank|no_memory|sliding[\s_-]?window|(?:compressed|full)[\s_-]?history|(?<![a-z])(?:lufy|amu)(?![a-z])", re.I
+    r"naive[\s_-]?rag|memory[\s_-]?bank|no_memory|sliding[\s_-]?window|(?:compressed|full)[\s_-]?history|(?<![a-z])(?:lufy|amu)(?![a-z])",
+    re.I,
 )
 
 
