@@ -50,7 +50,7 @@ class Reveal:
     async def finish(self) -> None:
         """Wait until floor and pace allow the whole text, and show what is left of it."""
         whole = pacing.whole_at(begins_ms=self._begins_ms(), pace=self._pace, length=len(self.text))
-        while (left_ms := whole - self.now_ms()) > 0:  # a timer may wake a moment early
+        while (left_ms := whole - self.now_ms()) > 0:  # noqa: ASYNC110  # a timer may wake a moment early
             await asyncio.sleep(left_ms / 1000)
         self.stop()
         if self.shown < len(self.text):
