@@ -26,7 +26,8 @@ class Turn(models.Model):
         PENDING = "pending"
         FAILED = "failed"
 
-    session = models.ForeignKey(Session, on_delete=models.CASCADE, related_name="turns")
+    # In the tables that every message writes to, an index that begins another one would only be kept up twice.
+    session = models.ForeignKey(Session, on_delete=models.CASCADE, related_name="turns", db_index=False)
     seq = models.PositiveIntegerField(null=True)
     role = models.CharField(max_length=4, choices=Role)
     client_id = models.CharField(max_length=64, null=True)

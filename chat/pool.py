@@ -81,7 +81,10 @@ _pools: dict[int, _Held] = {}
 
 
 async def _configure(connection: AsyncConnection[Any]) -> None:
+    """Few statements run here, each in one shape: a plan is made once, not for every new set of values."""
     set_json_loads(from_json, connection)
+    await connection.execute("SET plan_cache_mode = force_generic_plan")
+    await connection.execute("SET jit = off")
 
 
 def _conninfo() -> str:

@@ -18,6 +18,7 @@ from chat.pool import PROCESS
 Clauses = tuple[str, Mapping[str, Any]]  # further WITH clauses of a statement, each after a comma, and their parameters
 
 LEASE_S = 8.0
+MOST_COUNTED = 100  # open writes of an arm; that it has more says no more
 MOST_ATTEMPTS = 6  # of those that take over from a dead writer; who asks again, or an outage that ends, is never refused
 
 _STANDING = (
@@ -47,7 +48,8 @@ class Said(Standing):
     """A stored message: its turn is `last_seq`, its reply is the row `reply_id`, already claimed by this process.
 
     `recent`: [seq, role, text] of the utterances before it, oldest first. `others`: processes that hold sockets of the session.
-    `open_writes`: of the arm's earlier exchanges, how many are not written yet of those before the window, and of all.
+    `open_writes`: of the arm's earlier exchanges, how many are not written yet of those before the window, and of all,
+    counted up to `MOST_COUNTED`.
     """
 
     reply_id: int
@@ -118,10 +120,11 @@ WITH s AS (
 SELECT {_STANDING}, reply.id AS reply_id,
   ARRAY(SELECT process FROM chat_connection WHERE session_id = %(session)s AND closed_at IS NULL AND process <> %(process)s) AS others,
   COALESCE((SELECT json_agg(json_build_array(seq, role, text) ORDER BY seq) FROM (
-    SELECT seq, role, text FROM chat_turn WHERE session_id = %(session)s AND seq > s.last_seq - %(window)s AND state = 'done') w), '[]') AS recent,
-  (SELECT json_build_array(count(*) FILTER (WHERE o.number < s.number OR w.seq <= s.last_seq - %(window)s), count(*))
-   FROM memory_memorywrite w JOIN study_session o ON o.id = w.session_id
-   WHERE w.arm_id = s.arm_id AND w.state = 'open' AND (o.number < s.number OR w.seq < s.last_seq)) AS open_writes
+    SELECT seq, role, text FROM chat_turn WHERE session_id = %(session)s AND seq < s.last_seq AND state = 'done'
+    ORDER BY seq DESC LIMIT %(window)s - 1) w), '[]') AS recent,
+  (SELECT json_build_array(count(*) FILTER (WHERE session_id <> s.id OR seq <= s.last_seq - %(window)s), count(*))
+   FROM (SELECT session_id, seq FROM memory_memorywrite WHERE arm_id = s.arm_id AND state = 'open' AND (session_id <> s.id OR seq < s.last_seq)
+         ORDER BY session_id, seq LIMIT {MOST_COUNTED}) w) AS open_writes
 FROM s, reply
 """
 

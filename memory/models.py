@@ -95,7 +95,7 @@ class MemoryWrite(models.Model):
         FILTER = "filter"
         ERROR = "error"
 
-    arm = models.ForeignKey(Arm, on_delete=models.CASCADE, related_name="writes")
+    arm = models.ForeignKey(Arm, on_delete=models.CASCADE, related_name="writes", db_index=False)  # as in chat.models.Turn
     session = models.ForeignKey(Session, on_delete=models.CASCADE, related_name="writes")
     seq = models.PositiveIntegerField(help_text="of the participant's turn")
     state = models.CharField(max_length=4, choices=State, default=State.OPEN)
@@ -152,7 +152,7 @@ class MemoryEvent(models.Model):
         UNMUTED = "unmuted"
         RESTORED = "restored"
 
-    arm = models.ForeignKey(Arm, on_delete=models.CASCADE, related_name="memory_events")
+    arm = models.ForeignKey(Arm, on_delete=models.CASCADE, related_name="memory_events", db_index=False)  # as in chat.models.Turn
     memory = models.ForeignKey(Memory, null=True, on_delete=models.CASCADE, related_name="events")
     session_number = models.PositiveSmallIntegerField()
     seq = models.PositiveIntegerField(help_text="of the turn that caused it; 0: the session's close")

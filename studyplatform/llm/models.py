@@ -12,7 +12,7 @@ class LLMCall(models.Model):
     Times in ms from the request's start; `cost` in the study's currency; `tag` is the opaque request id that was sent.
     """
 
-    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="llm_calls")
+    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="llm_calls", db_index=False)  # begins `calls_by_purpose`
     session = models.ForeignKey(Session, null=True, on_delete=models.CASCADE, related_name="llm_calls")
     seq = models.PositiveIntegerField(null=True)
     purpose = models.CharField(max_length=30)
