@@ -7,11 +7,9 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-import openai
 from django.db import transaction
-from openai import OpenAI
 from pydantic import BaseModel, ValidationError
 
 from studyplatform.llm import constraints, prompts, providers, usage
@@ -23,6 +21,9 @@ from studyplatform.llm.streaming import FailureKind, ModelFailed
 from studyplatform.llm.texts import storable, storable_json
 from studyplatform.study.models import Participant
 from studyplatform.study.stages import LeaseLost
+
+if TYPE_CHECKING:
+    from openai import OpenAI
 
 Schema = TypeVar("Schema", bound=BaseModel)
 Answer = TypeVar("Answer")
@@ -165,6 +166,8 @@ def _answer(call: LLMCall, target: Resolved, model: Model, form: Form) -> str:
     Raises:
         ModelFailed: no answer, or a refusal.
     """
+    import openai  # when the first question is asked: a web process asks none, and openai takes 40 MB
+
     started = time.perf_counter()
     try:
         answer = _client(target.url, target.key).chat.completions.create(
@@ -214,11 +217,15 @@ def _store(call: LLMCall, started: float, **values: object) -> None:
 
 
 @lru_cache(maxsize=16)
-def _client(url: str, key: str) -> OpenAI:
+def _client(url: str, key: str) -> "OpenAI":
+    from openai import OpenAI
+
     return OpenAI(base_url=url, api_key=key or "none", max_retries=0, timeout=TIMEOUT_S)
 
 
 def _kind(error: Exception) -> FailureKind:
+    import openai
+
     if isinstance(error, openai.APITimeoutError):
         return "timeout"
     if isinstance(error, openai.APIConnectionError):

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import openai
 from pydantic import BaseModel
 
 from studyplatform.llm.providers import Resolved
@@ -44,6 +43,8 @@ def forms(target: Resolved, schema: type[BaseModel] | None) -> Iterator[Form]:
 
 def is_refusal(error: BaseException | None) -> bool:
     """Whether an endpoint may have turned down the form, and not the caller or the model."""
+    import openai  # as in `asking`
+
     return isinstance(error, openai.APIStatusError) and error.status_code in (400, 422, 501)
 
 

@@ -1,9 +1,10 @@
 """How many tokens a request took, by what its endpoint reports."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from openai.types.chat import ChatCompletion
+if TYPE_CHECKING:
+    from openai.types.chat import ChatCompletion
 
 
 @dataclass(frozen=True)
@@ -15,7 +16,7 @@ class Used:
     tokens_cached: int | None = None
 
 
-def of(answer: ChatCompletion) -> Used:
+def of(answer: "ChatCompletion") -> Used:
     """From the `usage` of OpenAI's form; where that says nothing about the cache, from llama.cpp's `timings`."""
     told = answer.usage
     details = told.prompt_tokens_details if told else None

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize
 
 Matrix = NDArray[np.float64]
 
@@ -61,6 +60,8 @@ def fit(design: Matrix, labels: Sequence[str], penalty: float, weights: Sequence
         error = (found - hot) * share[:, None]
         slope = np.vstack([design.T @ error + penalty * coefficients[:-1], error.sum(axis=0)])
         return likelihood + penalty / 2 * float((coefficients[:-1] ** 2).sum()), slope.ravel()
+
+    from scipy.optimize import minimize  # only where weights are trained: it takes 70 MB
 
     found = minimize(loss, np.zeros((n_features + 1) * n_classes), jac=True, method="L-BFGS-B", options={"maxiter": 500}).x
     coefficients = found.reshape(n_features + 1, n_classes)
