@@ -51,6 +51,10 @@ INSTALLED_APPS = [
     "memory",
     "chat",
     "annotation",
+    "annotation.rating",
+    "annotation.deid",
+    "studyplatform.release",
+    "studyplatform.reporting",
     "studyplatform.console",
     "studyplatform",
 ]

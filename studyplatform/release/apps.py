@@ -1,0 +1,7 @@
+from django.apps import AppConfig
+
+
+class ReleaseApp(AppConfig):
+    name = "studyplatform.release"
+    label = "release"
+    verbose_name = "Release"
