@@ -8,6 +8,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from studyplatform.study.design_annotation import AnnotationTable
+from studyplatform.study.design_deid import DeidTable
+
 Slug = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,59}$")]
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,59}$")]
 ModelName = Annotated[str, Field(pattern=r"^[a-z0-9_]+/\S+$", description="provider/model")]
@@ -161,7 +164,9 @@ class StudyConfig(Table):
         description="told to participants: that all assistants were given the first conversation",
     )
     prompts: PromptsTable = PromptsTable()
+    deid: DeidTable = DeidTable()
     seeds: SeedsTable
+    annotation: AnnotationTable = AnnotationTable()
 
 
 # Wording, windows, quotas and consent may be amended after the first consent; conditions and models may not.
@@ -169,5 +174,7 @@ AMENDABLE = frozenset(
     {
         "study.title", "study.participants", "study.contact", "study.pay_per_session", "study.completion_code", "consent", "instructions", "device", "framing",
         "sessions.gap_hours", "sessions.window_hours", "sessions.idle_minutes", "sessions.questions_deadline_h",
+        "annotation.guideline", "annotation.content_notes", "annotation.concerns_to", "annotation.pay_per_transcript", "annotation.deadline",
+        "annotation.daily_cap_minutes", "annotation.annotators_per_transcript", "annotation.pools",
     }
 )  # fmt: skip
