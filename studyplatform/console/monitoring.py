@@ -85,7 +85,7 @@ def board(study: Study, *, now: datetime, everyone: bool = False) -> Board:
     """The whole monitor of a study at `now` (aware)."""
     people = list(_people(study))
     sessions = list(Session.objects.filter(participant__in=people).select_related("arm__condition").order_by("position"))
-    runs = list(runs_of(study))
+    runs = _worth_showing(study)
     lines = _rows(people, sessions, runs, study, now)
     arms = _arms(study, people)
     failed = tuple(run_line(run) for run in runs if run.state == StageRun.State.FAILED)
@@ -112,6 +112,21 @@ def runs_of(study: Study) -> QuerySet[StageRun]:
     """Every stage of the work after the study's sessions, with what a line about it needs, in order of creation."""
     runs = StageRun.objects.filter(session__participant__study=study)
     return runs.select_related("session__participant", "session__arm__condition", "arm__condition").order_by("created_at", "pk")
+
+
+def _worth_showing(study: Study) -> list[StageRun]:
+    """What the board says something about: work that is not done, that of each person's last session, and what finished last.
+
+    The rest is done and of earlier sessions: its marks follow from the sessions. A long study has tens of thousands of such runs, and the board
+    is asked for every four seconds.
+    """
+    done = StageRun.State.DONE
+    worked = Session.objects.filter(participant__study=study, runs__isnull=False)
+    last = worked.order_by("participant_id", "-position").distinct("participant_id").values("pk")
+    lately = (
+        StageRun.objects.filter(session__participant__study=study, state=done).order_by("-finished_at", "-pk").values("pk")[:RUNS_SHOWN]
+    )
+    return list(runs_of(study).filter(~Q(state=done) | Q(session__in=last) | Q(pk__in=lately)))
 
 
 def _rows(

@@ -106,6 +106,25 @@ def test_the_monitor_asks_a_fixed_number_of_queries(two, django_assert_num_queri
         board_of(two)
 
 
+def test_finished_work_of_earlier_sessions_is_not_fetched_and_changes_nothing_on_the_board(two, monkeypatch):
+    moment = timezone.now()
+    for person in (two.ana, two.ben):
+        for position in (1, 2, 3):
+            session = session_of(person, position)
+            Session.objects.filter(pk=session.pk).update(state="closed", closed_at=moment)
+            for stage in ("score", "summarise"):
+                StageRun.objects.create(session=session, stage=stage, state="done", finished_at=moment)
+    StageRun.objects.filter(session=session_of(two.ben, 1), stage="score").update(state="failed", finished_at=None)
+    monkeypatch.setattr(monitoring, "RUNS_SHOWN", 1)
+    few = monitoring._worth_showing(two.study)
+    assert len(few) <= 2 + 2 + 1 + 1
+    board = monitoring.board(two.study, now=moment)
+    monkeypatch.setattr(monitoring, "_worth_showing", lambda study: list(monitoring.runs_of(study)))
+    assert monitoring.board(two.study, now=moment).rows == board.rows
+    assert monitoring.board(two.study, now=moment).figures == board.figures
+    assert [row.where for row in board.rows if row.code == two.ben.code] == ["after 1, scoring failed"]
+
+
 def test_a_long_list_is_cut_and_can_be_shown_whole(two, monkeypatch):
     monkeypatch.setattr(monitoring, "SHOWN", 2)
     assert board_of(two).hidden == 1
