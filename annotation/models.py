@@ -330,3 +330,6 @@ class Prelabel(models.Model):
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["session", "seq", "source"], name="one_prelabel_per_source")]
+
+
+from annotation.decisions import Adjudication, Waiver  # noqa: E402, F401  # they are tables of this app; their module needs none of these

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from studyplatform.study.design_agreement import AgreementTable
 from studyplatform.study.design_annotation import AnnotationTable
 from studyplatform.study.design_deid import DeidTable
 
@@ -167,6 +168,7 @@ class StudyConfig(Table):
     deid: DeidTable = DeidTable()
     seeds: SeedsTable
     annotation: AnnotationTable = AnnotationTable()
+    agreement: AgreementTable = AgreementTable()
 
 
 # Wording, windows, quotas and consent may be amended after the first consent; conditions and models may not.
