@@ -9,7 +9,6 @@ Standing = Literal["passed", "failed", "undefined"]
 LOW_PREVALENCE = 0.2
 # The same simulated raters at three prevalences (shared trait, equal noise): only the prevalence moves kappa.
 SAME_RATERS = {0.5: 0.505, 0.1: 0.408, 0.05: 0.294}
-WAYS_OUT = ("another annotator", "a calibration round", "adjudication", "a recorded waiver")
 
 
 @dataclass(frozen=True)

@@ -14,4 +14,3 @@ class AgreementTable(BaseModel):
     )
     resamples: int = Field(default=2_000, ge=2_000, le=100_000, description="of the bootstrap")
     seed: int = Field(default=20_250_101, ge=0, description="of the bootstrap")
-    graders: int = Field(default=2, ge=1, le=20, description="people who grade each answer")
