@@ -6,7 +6,7 @@ Keys: `table1` … as the LUFY paper numbers them, others by name.
 from collections import defaultdict
 from collections.abc import Callable, Mapping
 
-from studyplatform.analysis.rows import StudyRows
+from studyplatform.analysis.rows import AnswerRow, StudyRows
 from studyplatform.analysis.tables import (
     answer_scores,
     comparisons,
@@ -79,7 +79,7 @@ def answered(rows: StudyRows) -> list[Answered]:
     return [Answered(a.participant, a.condition, a.after, a.of, a.answered, a.correct) for a in _in_order(rows) if a.correct is not None]
 
 
-def _in_order(rows: StudyRows) -> list:  # type: ignore[type-arg]  # the rows' own order, by condition
+def _in_order(rows: StudyRows) -> list[AnswerRow]:
     at = {c: i for i, c in enumerate(rows.conditions)}
     return sorted(rows.answers, key=lambda a: (at[a.condition], a.participant, a.after, a.of, a.number))
 
@@ -109,7 +109,7 @@ def marked(rows: StudyRows) -> list[Marked]:
         mine = marks[label.session][label.annotator]
         if label.value == 1:
             mine.add(label.exchange)
-    made = defaultdict(int)
+    made: dict[str, int] = defaultdict(int)
     for turn in rows.turns:
         made[turn.session] += turn.role == "user"
     found = []

@@ -8,9 +8,12 @@ from itertools import combinations
 from statistics import fmean
 
 import numpy as np
+from numpy.typing import NDArray
 
 from studyplatform.analysis.rows import StudyRows
 from studyplatform.analysis.tables.table import Cell, Table
+
+Floats = NDArray[np.float64]
 
 
 def table(rows: StudyRows) -> Table:
@@ -32,7 +35,7 @@ def table(rows: StudyRows) -> Table:
     return Table("latency", "Equality of the time to the first token", "ms", "participants", tuple(found), notes, missing)
 
 
-def tost(differences: np.ndarray, margin: float) -> tuple[float, float, float, float]:
+def tost(differences: Floats, margin: float) -> tuple[float, float, float, float]:
     """(mean, low and high of the 90 % interval, the larger one-sided p). Differences without any spread give p 0 or 1.
 
     >>> [round(x, 3) for x in tost(np.array([1.0, -1.0, 2.0, -2.0]), 10.0)]
@@ -49,7 +52,7 @@ def tost(differences: np.ndarray, margin: float) -> tuple[float, float, float, f
     return mean, mean - half, mean + half, float(max(above, below))
 
 
-def _pair(row: dict[str, str], differences: np.ndarray, margin: float) -> list[Cell]:
+def _pair(row: dict[str, str], differences: Floats, margin: float) -> list[Cell]:
     mean, low, high, p = tost(differences, margin)
     n = len(differences)
     return [Cell(row, "difference", mean, n, low, high), Cell(row, "p", p, n), Cell(row, "equivalent", float(p < 0.05), n)]
