@@ -28,7 +28,12 @@ class Command(BaseCommand):
             raise CommandError(f"There is no study {options['study']}.")
         made = reports.tables(gathering.gather(study), seed=options["seed"])
         document = {key: as_json(table) for key, table in made.items()}
-        origin = {"study": study.slug, "config_sha256": study.config_sha256, "seed": options["seed"], "blinded": study.unblinded_at is None}
+        origin = {
+            "study": study.slug,
+            "config_sha256": study.config_sha256,
+            "seed": options["seed"],
+            "blinded": study.unblinded_at is None and study.replay is None,
+        }
         folder: Path = options["out"]
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "report.json").write_text(json.dumps({"provenance": origin, **document}, ensure_ascii=False, indent=1) + "\n", "utf-8")
