@@ -111,12 +111,13 @@ def summed(counts: ArrayLike, *, full: int) -> Sums:
 
 
 def _varied(counts: Floats) -> NDArray[np.bool_]:
-    return (counts > 0).sum(axis=-1) > 1
+    return np.asarray((counts > 0).sum(axis=-1) > 1, dtype=np.bool_)
 
 
 def _ratio(top: Floats, bottom: Floats, where: NDArray[np.bool_]) -> Floats:
     out = np.full(np.broadcast_shapes(np.shape(top), np.shape(bottom)), np.nan)
-    return np.divide(top, bottom, out=out, where=np.broadcast_to(where & (bottom != 0), out.shape))
+    np.divide(top, bottom, out=out, where=np.broadcast_to(where & (bottom != 0), out.shape))
+    return out
 
 
 def _chance_corrected(observed: Floats, expected: Floats, where: NDArray[np.bool_]) -> Floats:
@@ -239,7 +240,8 @@ def crossed(first: ArrayLike, second: ArrayLike, categories: Sequence[float]) ->
     """(items, q, q): 1 in the cell of the two raters' categories, zeros where one of them rated nothing."""
     a, b = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
     scale = np.asarray(categories, dtype=np.float64)
-    return ((a[:, None] == scale)[:, :, None] & (b[:, None] == scale)[:, None, :]).astype(np.float64)
+    cells = (a[:, None] == scale)[:, :, None] & (b[:, None] == scale)[:, None, :]
+    return np.asarray(cells, dtype=np.float64)
 
 
 @dataclass(frozen=True)
