@@ -21,6 +21,7 @@ let lastSeq = Number(around.last);
 let pending = null;          // {reply_to, attempt, heard}: a reply is on its way
 let failed = null;           // {reply_to}: the last reply did not come
 let trouble = "";            // what the status line says first
+let missed = "";             // the reply and attempt whose text was asked for since a part did not arrive
 let ready = false;           // welcomed on this line
 
 const line = new Line(around.socket, {
@@ -74,7 +75,10 @@ const takers = {
     if (!pending && lastSeq > (frame.reply_to ?? 0)) return;
     pending = { reply_to: frame.reply_to, heard: performance.now() };
     failed = null;
-    log.token(frame);
+    if (log.token(frame)) return;
+    const which = `${frame.reply_to}.${frame.attempt}`;   // a part was lost on its way: ask once for the text so far
+    if (missed !== which) line.send({ type: "hello", last_seq: lastSeq, have: have() });
+    missed = which;
   },
   reply(frame) {
     pending = failed = null;

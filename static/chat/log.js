@@ -120,15 +120,19 @@ export class Log {
   }
 
   // What is being written, from code point `at` on. A higher attempt discards what was shown.
+  // False where something is missing before this part: nothing is drawn then.
   token({ reply_to, attempt, at, text }) {
     const now = this.writing;
-    if (now && now.reply_to === reply_to && attempt < now.attempt) return;
+    if (now && now.reply_to === reply_to && attempt < now.attempt) return true;
     if (!now || now.reply_to !== reply_to || now.attempt !== attempt || !now.node.isConnected) this.write(reply_to, attempt);
-    this.writing.text = Array.from(this.writing.text).slice(0, at).join("") + text;
+    const before = Array.from(this.writing.text);
+    if (at > before.length) return false;
+    this.writing.text = before.slice(0, at).join("") + text;
     const last = this.fill(this.writing.node, this.writing.text, this.words.they_write);
     const caret = element("span", "caret");
     caret.setAttribute("aria-hidden", "true");
     last.append(caret);
+    return true;
   }
 
   write(reply_to, attempt) {

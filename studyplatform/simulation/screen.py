@@ -40,6 +40,7 @@ class Shown:
     attempt: int
     text: str
     whole: bool = False
+    asked: bool = False  # tokens were missing, and the server was asked for the text so far
 
 
 class Screen:
@@ -92,7 +93,9 @@ class Screen:
         self.stalled = pending is not None and pending["failed"]
         self.pending = pending is not None and not pending["failed"]
         if pending is not None:
-            self._shown = Shown(pending["reply_to"], pending["attempt"], pending["text"])
+            before = self._shown
+            asked = before is not None and before.asked and (before.reply_to, before.attempt) == (pending["reply_to"], pending["attempt"])
+            self._shown = Shown(pending["reply_to"], pending["attempt"], pending["text"], asked=asked)
 
     def see_state(self, state: Frame) -> None:
         self.state = state
@@ -147,8 +150,12 @@ class Screen:
                     self.timings.first_token.append(took)
             self.message = None
 
-    def token(self, frame: Frame, now: float) -> None:
-        """Tokens of a lower attempt than is shown come too late and are dropped; of a higher one, start anew."""
+    def token(self, frame: Frame, now: float) -> bool:
+        """Tokens of a lower attempt than is shown come too late and are dropped; of a higher one, start anew.
+
+        False where some are missing before these (a batch between two web processes was lost): say hello again. Once the server has answered
+        that with a text, nothing may be missing behind it.
+        """
         reply_to, attempt, at = frame["reply_to"], frame["attempt"], frame["at"]
         shown = self._shown
         if shown is None or shown.reply_to != reply_to or shown.attempt < attempt:
@@ -158,10 +165,19 @@ class Screen:
                 message.tokens = True
                 self.timings.first_token.append((now - message.acked_at) * 1000)
         elif shown.attempt > attempt:
-            return
+            return True
         if at > len(shown.text):
-            self.faults.append(f"tokens of the reply to {reply_to} are missing from {len(shown.text)} to {at}")
+            return self._missing(shown, at)
         shown.text = shown.text[:at] + frame["text"]
+        return True
+
+    def _missing(self, shown: Shown, at: int) -> bool:
+        if shown.asked:
+            if self.welcomed and shown.text:
+                self.faults.append(f"tokens of the reply to {shown.reply_to} are missing from {len(shown.text)} to {at}")
+            return True
+        shown.asked = True
+        return False
 
     def fail(self) -> None:
         self._shown, self.pending, self.stalled = None, False, True

@@ -104,7 +104,8 @@ class Conversation:
     async def _take(self, socket: ClientConnection, frame: Frame) -> None:
         kind, screen, now = frame["type"], self.screen, perf_counter()
         if kind == "token":
-            screen.token(frame, now)
+            if not screen.token(frame, now):
+                await self._send(socket, screen.hello())
         elif kind == "ack":
             screen.ack(frame["client_id"], frame["seq"], now)
         elif kind in ("turn", "reply"):

@@ -78,13 +78,28 @@ def test_a_message_that_is_acknowledged_under_two_numbers_is_noticed() -> None:
     assert screen.faults == ["one message was acknowledged as 2 and as 4"]
 
 
-def test_tokens_with_a_gap_and_tokens_that_are_not_the_reply_are_noticed() -> None:
+def test_tokens_that_are_not_the_reply_are_noticed() -> None:
     screen = screen_in_a_chat()
     screen.ack("m1", 2, 10.02)
     screen.token(token(0, "Coff"), 10.05)
-    screen.token(token(9, "ee"), 10.06)
     screen.turn({"seq": 3, "reply_to": 2, "text": "Tea"}, 10.1)
-    assert len(screen.faults) == 2
+    assert len(screen.faults) == 1
+
+
+def test_where_tokens_are_missing_the_server_is_asked_once_and_may_leave_none_out_afterwards() -> None:
+    screen = screen_in_a_chat()
+    screen.ack("m1", 2, 10.02)
+    assert screen.token(token(0, "Coff"), 10.05)
+    assert not screen.token(token(9, "ple"), 10.06)
+    screen.hello()
+    assert screen.token(token(12, "ase"), 10.07)
+    assert screen.faults == []
+    unfinished = {"reply_to": 2, "attempt": 1, "text": "Coffee, please", "failed": False}
+    screen.welcome({"turns": [], "pending": unfinished, "state": {"phase": "chatting"}})
+    assert screen.token(token(14, "."), 10.08)
+    assert screen.faults == []
+    screen.token(token(20, "!"), 10.09)
+    assert screen.faults == ["tokens of the reply to 2 are missing from 15 to 20"]
 
 
 def test_a_turn_that_changes_is_noticed() -> None:

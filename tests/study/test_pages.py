@@ -110,6 +110,14 @@ def test_without_an_id_the_general_link_asks_for_one(two: Cast) -> None:
     assert "The id is missing" in page.text
 
 
+def test_agreeing_twice_as_when_the_first_answer_was_lost_leads_home_and_is_kept_once(two: Cast) -> None:
+    browser, sha256 = walk_in(two.eve), consenting.statement(config_of(two.study)).sha256
+    for _ in range(2):
+        page = browser.post(reverse("consent", args=[two.eve.code]), {"answer": "yes", "sha256": sha256})
+        assert page.headers["Location"] == reverse("home", args=[two.eve.code])
+    assert two.eve.consents.count() == 1
+
+
 def test_a_changed_consent_text_is_shown_again_and_nothing_is_stored(two: Cast) -> None:
     browser = walk_in(two.eve)
     page = browser.post(reverse("consent", args=[two.eve.code]), {"answer": "yes", "sha256": "of an older text"})

@@ -31,8 +31,10 @@ def consent(request: SeatedRequest) -> HttpResponse:
     optional = [scope for scope in scopes if scope["name"] != "study"]
     if given is None and not admits(participant.study, pilot=participant.pilot):
         return show(request, "closed_door.html", participant.study)
-    if request.method == "GET" or given is not None:
+    if request.method == "GET":
         return show(request, "consent.html", participant.study, statement=statement, given=given, scopes=scopes, optional=optional)
+    if given is not None:  # sent twice, as when the answer to the first was lost
+        return redirect("home", participant.code)
     if request.POST.get("answer") != "yes":
         return show(request, "declined.html", participant.study)
     chosen = [name for name in statement.scopes if name == "study" or name in request.POST.getlist("scopes")]
