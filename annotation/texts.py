@@ -33,7 +33,8 @@ def shown(session: Session) -> ShownText:
 
     Raises NotShown where nothing is approved and raw text is not allowed by the study file and the person's own consent.
     """
-    turns = list(Turn.objects.filter(session=session, state=Turn.State.DONE).order_by("seq").values_list("seq", "role", "text"))
+    done = Turn.objects.filter(session=session, state=Turn.State.DONE).order_by("seq").values_list("seq", "role", "text")
+    turns = [(seq, role, text) for seq, role, text in done if seq is not None]
     texts = approved.texts_of(session)
     if texts is not None:
         return _hashed([(seq, role, texts[seq]) for seq, role, _ in turns if seq in texts], "approved")

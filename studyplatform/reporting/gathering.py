@@ -137,7 +137,7 @@ def _held(arms: list[Arm], sessions: list[Session], shown: dict[int, str], turns
         mine = [s for s in sessions if s.participant_id == arm.participant_id and s.arm.condition_id in (None, arm.condition_id)]
         for s in (s for s in mine if s.state == Session.State.CLOSED and stored[arm.pk]):
             alive = [m for m in stored[arm.pk] if m[0] <= s.number < m[3]]
-            sources = {source for _, seq, named, _ in alive if seq for source in named}
-            kept = frozenset(i for i, seq in enumerate(said[s.code]) if f"{s.number}:{seq}" in sources)
+            held = {source for _, seq, named, _ in alive if seq for source in named}
+            kept = frozenset(i for i, seq in enumerate(said[s.code]) if f"{s.number}:{seq}" in held)
             found.append(HeldRow(arm.participant.code, shown[arm.condition_id or 0], s.number, len(said[s.code]), len(alive), kept))
     return tuple(found)

@@ -41,14 +41,14 @@ def tost(differences: Floats, margin: float) -> tuple[float, float, float, float
     >>> [round(x, 3) for x in tost(np.array([1.0, -1.0, 2.0, -2.0]), 10.0)]
     [0.0, -2.148, 2.148, 0.001]
     """
-    from scipy import stats
+    from scipy.stats import t as student  # type: ignore[attr-defined]  # scipy ships no types
 
     n, mean = len(differences), float(np.mean(differences))
     error = float(np.std(differences, ddof=1)) / n**0.5
     if error == 0:
         return mean, mean, mean, float(abs(mean) >= margin)
-    half = float(stats.t.ppf(0.95, n - 1)) * error
-    above, below = stats.t.sf((mean + margin) / error, n - 1), stats.t.cdf((mean - margin) / error, n - 1)
+    half = float(student.ppf(0.95, n - 1)) * error
+    above, below = student.sf((mean + margin) / error, n - 1), student.cdf((mean - margin) / error, n - 1)
     return mean, mean - half, mean + half, float(max(above, below))
 
 
