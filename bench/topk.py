@@ -8,9 +8,10 @@ least half of the answer's content words stand in it.
 import argparse
 import json
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from math import comb
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from bench import setting
 
 K = range(1, 11)
 DEFAULT = "cosine, bot + user"
+GATES = ("cosine", "hybrid, the nearest must reach it (built)", "hybrid, every memory must reach it")
 PAPER = (52.5, 61.8, 71.6, 79.9, 84.8, 85.6, 88.2, 88.2, 90.6, 91.2)
 FORMS: dict[str, Callable[[str, str], str]] = {
     "user": lambda bot, user: user,
@@ -85,7 +87,7 @@ def ratios(ranks: np.ndarray) -> list[float]:
 
 def measure(questions: Sequence[Asked], embed: Callable[[Sequence[str]], np.ndarray]) -> dict[str, np.ndarray]:
     """First ranks by retriever and text form."""
-    from memory.lexical import bm25, fused
+    from memory.lexical import bm25, by_both
 
     distinct = list(dict.fromkeys([q.question for q in questions] + [t for q in questions for form in FORMS for t in q.texts(form)]))
     vectors = dict(zip(distinct, embed(distinct), strict=True))
@@ -99,9 +101,47 @@ def measure(questions: Sequence[Asked], embed: Callable[[Sequence[str]], np.ndar
     found = {f"cosine, {form}": first_ranks(questions, cosine[form]) for form in FORMS}
     found |= {f"BM25, {form}": first_ranks(questions, lexical[form]) for form in ("user", "bot + user")}
     for form in FORMS:
-        words = lexical["user" if form == "user" else "bot + user"]
-        found[f"hybrid, {form}"] = first_ranks(questions, [fused(a, b) for a, b in zip(cosine[form], words, strict=True)])
+        words = "user" if form == "user" else "bot + user"
+        found[f"hybrid, {form}"] = first_ranks(
+            questions, [_both(q, q.texts(words), order, by_both) for q, order in zip(questions, cosine[form], strict=True)]
+        )
     return found
+
+
+def _both(question: Asked, texts: Sequence[str], nearest: Sequence[int], by_both: Callable[..., Sequence[Any]]) -> list[int]:
+    """The hybrid's ranking, given the one by cosine."""
+    return [nearest[found.item] for found in by_both(question.question, [texts[i] for i in nearest])]
+
+
+@dataclass(frozen=True)
+class Gated:
+    """The first memory of questions when a threshold decides: shares of all questions (`recalled`, `recall`) and of those recalled (`precision`)."""
+
+    recalled: float
+    precision: float
+    recall: float
+
+
+def gated(questions: Sequence[Asked], embed: Callable[[Sequence[str]], np.ndarray], threshold: float) -> dict[str, Gated]:
+    """What an arm puts into the prompt at an encoder's threshold, by retriever; the hybrid with the threshold as a rule of two kinds."""
+    from memory.lexical import by_both
+
+    first: dict[str, list[bool | None]] = {name: [] for name in GATES}
+    for q in questions:
+        texts = q.texts("bot + user")
+        cosines = embed(texts) @ embed([q.question])[0]
+        order = np.argsort(-cosines, kind="stable").tolist()
+        over = [i for i in order if cosines[i] >= threshold]
+        for name, among in zip(GATES, (over, order if over else [], over), strict=True):
+            ranked = among if name == GATES[0] else _both(q, texts, among, by_both)
+            first[name].append(ranked[0] in q.right if ranked else None)
+    return {name: _gated(said) for name, said in first.items()}
+
+
+def _gated(said: Sequence[bool | None]) -> Gated:
+    recalled = sum(found is not None for found in said)
+    right = sum(found is True for found in said)
+    return Gated(recalled / len(said), right / recalled if recalled else 0.0, right / len(said))
 
 
 def differences(questions: Sequence[Asked], found: dict[str, np.ndarray], k: int) -> dict[str, tuple[float, float, float]]:
@@ -116,6 +156,12 @@ def differences(questions: Sequence[Asked], found: dict[str, np.ndarray], k: int
         low, high = np.percentile([gain[draw].mean() for draw in draws], (2.5, 97.5))
         result[name] = (float(gain.mean()), float(low), float(high))
     return result
+
+
+def _print_gates(threshold: float | None, gates: dict[str, Gated]) -> None:
+    print(f"The first memory at the encoder's threshold for replies ({threshold}): questions with one, of these right, of all right, in %")
+    for name, gate in gates.items():
+        print(f"{name:44}{100 * gate.recalled:7.1f}{100 * gate.precision:7.1f}{100 * gate.recall:7.1f}")
 
 
 def main() -> None:
@@ -139,6 +185,8 @@ def main() -> None:
     questions = list(asked(arguments.replay, arguments.after))
     with borrowed.encoder(arguments.encoder, settings={"LOCAL_EMBEDDINGS_URL": settings.ENV.LOCAL_EMBEDDINGS_URL}):
         found = measure(questions, embed)
+        threshold = encoder.thresholds.get("reply")
+        at_threshold = gated(questions, embed, threshold) if threshold is not None else {}
     table = {name: ratios(ranks) for name, ranks in found.items()} | {"random order": by_chance(questions)}
     gains = {k: differences(questions, found, k) for k in (1, 5)}
     unanswerable = sum(not q.right for q in questions)
@@ -157,10 +205,12 @@ def main() -> None:
         )
         print(f"{name:24}" + "".join(f"{100 * value:7.1f}" for value in row) + "   " + less)
     print(f"{'paper, table 7':24}" + "".join(f"{value:7.1f}" for value in PAPER))
+    _print_gates(threshold, at_threshold)
     if arguments.out:
         document = {**setting.provenance(), "replay": Path(arguments.replay).name, "after": arguments.after, "encoder": arguments.encoder}
         document |= {"judge": "lexical, half of the answer's content words", "questions": len(questions), "unanswerable": unanswerable}
         document |= {"ratios": table, "differences": gains, "paper": [v / 100 for v in PAPER]}
+        document["at_threshold"] = {name: asdict(gate) for name, gate in at_threshold.items()}
         arguments.out.write_text(json.dumps(document, indent=1) + "\n", "utf-8")
 
 

@@ -9,6 +9,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,3 +68,34 @@ def fused(*rankings: Sequence[int]) -> list[int]:
             scores[item] += 1 / (FUSION + rank)  # type: ignore[assignment]  # Counter holds any number
     first = {item: rank for rank, item in enumerate(rankings[0])} if rankings else {}
     return sorted(scores, key=lambda item: (-scores[item], first.get(item, len(first))))
+
+
+@dataclass(frozen=True)
+class Fused:
+    """One text in the fused ranking. `item`: its index; `first`, `second`: its ranks by cosine and by words, `second` None: no word in common.
+
+    `words`: its BM25; `score`: what it was ranked by.
+    """
+
+    item: int
+    first: int
+    second: int | None
+    words: float
+    score: float
+
+
+def by_both(query: str, texts: Sequence[str]) -> list[Fused]:
+    """The texts, given nearest first, by reciprocal rank fusion of that order with BM25's; a text without a word of the query has no rank there.
+
+    >>> [(found.item, found.first, found.second) for found in by_both("Biscuit", ["a dog", "a cat", "Biscuit"])]
+    [(2, 3, 1), (0, 1, None), (1, 2, None)]
+    """
+    scores = bm25(query, texts)
+    by_words = sorted(np.flatnonzero(scores).tolist(), key=lambda item: -scores[item])
+    second = {item: rank for rank, item in enumerate(by_words, start=1)}
+    return [
+        Fused(
+            item, item + 1, second.get(item), float(scores[item]), sum(1 / (FUSION + rank) for rank in (item + 1, second.get(item)) if rank)
+        )
+        for item in fused(range(len(texts)), by_words)
+    ]

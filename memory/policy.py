@@ -7,7 +7,7 @@ chance, the encoder and the language model are arguments. To add a system, add o
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from random import Random
 from typing import Any, ClassVar, Literal, Protocol, Self, TypeVar
@@ -16,8 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel
 
+from memory.lexical import Fused, by_both
+
 Vector = NDArray[np.float32]
 Kind = Literal["exchange", "summary", "record"]
+Retriever = Literal["cosine", "hybrid"]
 Schema = TypeVar("Schema", bound=BaseModel)
 
 # What a later session's opener is looked up with, in every arm: nothing has been said yet.
@@ -293,7 +296,35 @@ def threshold_of(query: Query, space: Space, *, reply: float | None, opening: fl
     return own if own is not None else space.threshold("opening" if query.kind == "opening" else name)
 
 
+def recall_by(retriever: Retriever, query: Query, space: Space, *, at_least: float, utterances: int) -> Recall:
+    """What the retriever that is named finds: rank 1 used, rank 2 passed over."""
+    found = recall_by_both if retriever == "hybrid" else recall_by_cosine
+    return found(query, space, at_least=at_least, utterances=utterances)
+
+
 def recall_by_cosine(query: Query, space: Space, *, at_least: float, utterances: int) -> Recall:
     """Rank 1 by cosine is used, rank 2 passed over (LUFY paper, table 3: the retrieval of the arms without importance)."""
     hits = space.nearest(query_text(query, utterances), at_least=at_least, limit=query.wanted)
     return Recall(tuple(hits[:1]), tuple(hits[1:]), {"threshold": at_least})
+
+
+def recall_by_both(query: Query, space: Space, *, at_least: float, utterances: int) -> Recall:
+    """As `recall_by_cosine`, ranked by meaning and by words together (`memory.lexical`); an opener has no words of the person's: by cosine.
+
+    The threshold decides whether anything is recalled: the nearest memory's cosine must reach it, as for cosine alone, so an encoder's
+    calibrated value means the same for both. Which memory is recalled then, the fused ranking of all in scope decides.
+    """
+    if query.kind == "opening":
+        return recall_by_cosine(query, space, at_least=at_least, utterances=utterances)
+    text = query_text(query, utterances)
+    hits = space.nearest(text)
+    why = {"threshold": at_least, "retriever": "hybrid", "nearest": hits[0].similarity if hits else None, "candidates": len(hits)}
+    if not hits or hits[0].similarity < at_least:
+        return Recall(why=why)
+    ranked = [_placed(hits, found) for found in by_both(text, [hit.memory.embed_text for hit in hits])[: query.wanted]]
+    return Recall(tuple(ranked[:1]), tuple(ranked[1:]), why)
+
+
+def _placed(hits: Sequence[Hit], found: Fused) -> Hit:
+    terms = {"cosine_rank": found.first, "words_rank": found.second or 0, "words": found.words, "fused": found.score}
+    return replace(hits[found.item], terms=terms)

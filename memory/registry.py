@@ -54,7 +54,9 @@ _AMU_REFERENCE = {"controller": "model", "personal_requests": False, "compatible
 
 PRESETS: dict[str, Preset] = {
     "naive_rag": Preset(NaiveRag),
+    "naive_rag_hybrid": Preset(NaiveRag, {"retriever": "hybrid"}),
     "memory_bank": Preset(MemoryBank),
+    "memory_bank_hybrid": Preset(MemoryBank, {"retriever": "hybrid"}),
     "memory_bank_original": Preset(MemoryBankOriginal, {}, {}),
     "lufy": Preset(Lufy),
     "lufy_reference": Preset(Lufy, _REFERENCE, {"threshold": "reply_reference", "opening_threshold": "opening"}),

@@ -19,11 +19,12 @@ from memory.policy import (
     MemoryPolicy,
     Query,
     Recall,
+    Retriever,
     Space,
     Verdict,
     When,
     newest_first,
-    recall_by_cosine,
+    recall_by,
     threshold_of,
 )
 from memory.retention import keep_count
@@ -31,7 +32,10 @@ from memory.retention import keep_count
 
 @dataclass(frozen=True)
 class MemoryBank(MemoryPolicy):
-    """`keep_share`: of all memories held, per session's end; `session_slots`: one more place per earlier session."""
+    """`keep_share`: of all memories held, per session's end; `session_slots`: one more place per earlier session.
+
+    `retriever`: as of Naive RAG.
+    """
 
     name: ClassVar[str] = "memory_bank"
     version: ClassVar[int] = 1
@@ -41,11 +45,12 @@ class MemoryBank(MemoryPolicy):
     query_utterances: int = 5
     keep_share: float = 0.10
     session_slots: bool = True
+    retriever: Retriever = "cosine"
 
     def recall(self, query: Query, space: Space, now: When, ask: Ask) -> Recall:
-        """Rank 1 by cosine is used, rank 2 passed over."""
+        """Rank 1 of the retriever is used, rank 2 passed over."""
         at_least = threshold_of(query, space, reply=self.threshold, opening=self.opening_threshold)
-        return recall_by_cosine(query, space, at_least=at_least, utterances=self.query_utterances)
+        return recall_by(self.retriever, query, space, at_least=at_least, utterances=self.query_utterances)
 
     def consolidate(self, session: Sequence[Memory], summary: str, space: Space, ask: Ask) -> Sequence[Draft]:
         """The session's summary becomes a memory, as strong as the strongest exchange of its session."""
