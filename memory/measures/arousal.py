@@ -56,15 +56,15 @@ class Weights:
     stretch: float
 
 
-def file_name(encoder: str) -> str:
-    """Where an encoder's weights are, within `WEIGHTS`."""
-    return f"arousal_{encoder.replace('/', '_')}.json"
+def file_name(encoder: str, dimension: str = "arousal") -> str:
+    """Where an encoder's weights for a dimension of EmoBank (arousal, valence) are, within `WEIGHTS`."""
+    return f"{dimension}_{encoder.replace('/', '_')}.json"
 
 
 @lru_cache(maxsize=8)
-def weights(encoder: str) -> Weights:
+def weights(encoder: str, dimension: str = "arousal") -> Weights:
     """The committed weights for this encoder's embeddings."""
-    raw = json.loads((WEIGHTS / file_name(encoder)).read_text("utf-8"))
+    raw = json.loads((WEIGHTS / file_name(encoder, dimension)).read_text("utf-8"))
     return Weights(np.array(raw["coefficients"], dtype=np.float64), raw["mean"], raw["stretch"])
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 PENALTIES = (1.0, 3.0, 5.0, 8.0, 12.0, 20.0, 50.0)
+COLUMNS = {"arousal": "A", "valence": "V"}
 
 
 @dataclass(frozen=True)
@@ -29,20 +30,21 @@ class Fit:
     penalty: float
     dev_r: float
     test_r: float
+    test_mae: float
 
 
-def read(path: Path) -> dict[str, tuple[list[str], NDArray[np.float64]]]:
-    """Texts and arousal by part (train, dev, test).
+def read(path: Path, dimension: str = "arousal") -> dict[str, tuple[list[str], NDArray[np.float64]]]:
+    """Texts and arousal (or valence) by part (train, dev, test).
 
     Raises:
-        KeyError: the file has not EmoBank's columns (split, A, text).
+        KeyError: the file has not EmoBank's columns (split, A, V, text).
     """
     parts: dict[str, tuple[list[str], list[float]]] = {}
     with path.open(encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):
             texts, values = parts.setdefault(row["split"], ([], []))
             texts.append(row["text"])
-            values.append(float(row["A"]))
+            values.append(float(row[COLUMNS[dimension]]))
     return {name: (texts, np.array(values)) for name, (texts, values) in parts.items()}
 
 
@@ -54,7 +56,9 @@ def fit(train: Split, dev: Split, test: Split, penalties: Sequence[float] = PENA
     best = max(scores, key=lambda penalty: scores[penalty])
     weights = fits[best]
     stretch = float(train.arousal.std() / (train.design @ weights).std())
-    return Fit(weights, mean, stretch, best, scores[best], pearson(test.design @ weights, test.arousal))
+    said = np.clip(mean + stretch * (test.design @ weights), 1, 5)
+    mae = float(np.abs(said - test.arousal).mean())
+    return Fit(weights, mean, stretch, best, scores[best], pearson(test.design @ weights, test.arousal), mae)
 
 
 def solve(design: NDArray[np.float64], target: NDArray[np.float64], penalty: float) -> NDArray[np.float64]:

@@ -1,4 +1,4 @@
-"""Reproduce the committed weights of the arousal model from EmoBank, and print how well they do on its test split."""
+"""Reproduce the committed weights of the arousal or valence ridge from EmoBank, and print how well they do on its test split."""
 
 import json
 from argparse import ArgumentParser
@@ -24,21 +24,22 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--emobank", type=Path, required=True, help="EmoBank's emobank.csv (CC BY-SA 4.0)")
         parser.add_argument("--out", type=Path, default=arousal.WEIGHTS, help="folder for the weights")
+        parser.add_argument("--dimension", choices=sorted(arousal_training.COLUMNS), default="arousal")
         parser.add_argument("--encoder", choices=sorted(_ENCODERS), action="append", help="default: every encoder that has weights")
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
-            parts = arousal_training.read(options["emobank"])
+            parts = arousal_training.read(options["emobank"], options["dimension"])
         except (OSError, KeyError, ValueError) as error:
             raise CommandError(f"{options['emobank']} cannot be read as EmoBank: {error}") from error
         for name in options["encoder"] or _ENCODERS:
             embed = _ENCODERS[name]()
             split = {part: Split(arousal.design(_in_batches(embed, texts), texts), values) for part, (texts, values) in parts.items()}
             fit = arousal_training.fit(split["train"], split["dev"], split["test"])
-            path = options["out"] / arousal.file_name(name)
+            path = options["out"] / arousal.file_name(name, options["dimension"])
             path.write_text(json.dumps(_document(name, fit), separators=(",", ":")) + "\n", "utf-8")
             self.stdout.write(
-                f"{name}: Pearson r {fit.test_r:.3f} on the test split (dev {fit.dev_r:.3f}, penalty {fit.penalty:g}) → {path.name}"
+                f"{name}: Pearson r {fit.test_r:.3f}, MAE {fit.test_mae:.3f} on the test split (dev {fit.dev_r:.3f}, penalty {fit.penalty:g}) → {path.name}"
             )
 
 
